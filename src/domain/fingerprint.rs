@@ -1,0 +1,1 @@
+//! SHA-256 of the canonical form of tool and args.

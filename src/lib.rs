@@ -1,0 +1,2 @@
+//! callonce makes a tool call happen once.
+pub mod domain;

@@ -1,0 +1,2 @@
+//! callonce
+fn main() {}
