@@ -1,3 +1,4 @@
 //! callonce makes a tool call happen once.
 pub mod domain;
+pub mod engine;
 pub mod store;
