@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::domain::id::{CallId, Owner};
+use crate::domain::id::{CallId, IdemKey, Owner};
 
 /// A new call id. Ids grow with time (UUID version 7), so new rows land next to each other on disk.
 pub fn call_id() -> CallId {
@@ -14,4 +14,9 @@ pub fn call_id() -> CallId {
 pub fn owner() -> Owner {
     let boot = Uuid::new_v4().simple().to_string();
     Owner::parse(&format!("{}:{}", std::process::id(), &boot[..12])).expect("a pid and hex digits are a valid owner")
+}
+
+/// A key for a call whose client has none of its own.
+pub fn key() -> IdemKey {
+    IdemKey::parse(&Uuid::new_v4().to_string()).expect("a UUID is a valid key")
 }

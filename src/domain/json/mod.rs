@@ -3,6 +3,7 @@
 //! Everything here is our own on purpose. A fingerprint must never depend on another crate's feature flags, on a lenient
 //! reader that takes the last of two equal names, or on a float parser that is one unit off.
 
+mod build;
 mod canonical;
 mod diff;
 mod error;

@@ -43,7 +43,7 @@ fn amount(args: &Value) -> Result<i64, InvalidArgs> {
     let expected = "a whole number from 1 to 9223372036854775807";
     match args.get(AMOUNT) {
         Some(Value::Number(number)) => number
-            .exact_integer()
+            .as_i64()
             .filter(|amount| *amount >= 1)
             .ok_or_else(|| InvalidArgs::new(AMOUNT, format!("expected {expected}, found {}", number.as_str()))),
         other => Err(InvalidArgs::expected(AMOUNT, expected, other)),

@@ -52,8 +52,8 @@ impl Wish {
         };
         let times = match args.get("times") {
             None => None,
-            Some(Value::Number(number)) if number.exact_integer().is_some_and(|times| times >= 0) => {
-                number.exact_integer()
+            Some(Value::Number(number)) if number.as_i64().is_some_and(|times| times >= 0) => {
+                number.as_i64()
             }
             other => return Err(InvalidArgs::expected("times", "a whole number from 0", other)),
         };
