@@ -1,1 +1,0 @@
-//! Strict JSON and its canonical form.

@@ -1,0 +1,2 @@
+//! Does the domain decide rightly?
+mod fingerprint;
