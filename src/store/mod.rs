@@ -19,7 +19,7 @@ pub use error::{AppendError, StoreError};
 pub use record::{Recorded, Snapshot};
 pub use stats::Stats;
 
-use crate::domain::call::Status;
+use crate::domain::call::{Call, Status};
 use crate::domain::event::Event;
 use crate::domain::id::{CallId, ClientId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
@@ -129,6 +129,17 @@ pub struct Filter {
     pub client_id: Option<ClientId>,
     /// Held, or not held.
     pub held: Option<bool>,
+}
+
+impl Filter {
+    /// Whether this call is one of those to list.
+    pub fn lets_through(&self, call: &Call) -> bool {
+        let Some(request) = call.request() else { return false };
+        self.status.is_none_or(|status| call.status() == Some(status))
+            && self.tool.as_ref().is_none_or(|tool| request.tool == *tool)
+            && self.client_id.as_ref().is_none_or(|client_id| request.client_id.as_ref() == Some(client_id))
+            && self.held.is_none_or(|held| matches!(call, Call::Held { .. }) == held)
+    }
 }
 
 /// Where the next page of due calls begins. Opaque: only good for the store that gave it, while it is open.

@@ -50,6 +50,28 @@ impl Snapshot {
         let after = Self { call, version, updated_at: event.at(), chain: hash };
         Ok((after, Entry { call_id, version, event, payload, hash }))
     }
+
+    /// The call after all of `events`, and those events as they are to be stored.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if one of them cannot have happened, [`StoreError::Unavailable`] if one is larger than
+    /// [`codec::MAX_EVENT_BYTES`].
+    pub fn apply_all(&self, events: Vec<Event>) -> Result<(Self, Vec<Entry>), StoreError> {
+        let mut after = self.clone();
+        let mut entries = Vec::with_capacity(events.len());
+        for event in events {
+            let (next, entry) = after.apply(event)?;
+            if entry.payload.len() > codec::MAX_EVENT_BYTES {
+                let (name, bytes) = (entry.event.name(), entry.payload.len());
+                return Err(StoreError::Unavailable(format!(
+                    "a `{name}` event of {bytes} bytes is too large"
+                )));
+            }
+            after = next;
+            entries.push(entry);
+        }
+        Ok((after, entries))
+    }
 }
 
 /// An event with its place in its call, ready to be stored.
