@@ -35,7 +35,9 @@ impl<S: Store> Engine<S> {
                 Err(AppendError::Store(error)) => return Err(error.into()),
             }
         }
-        Err(EngineError::Internal(format!("the call moved on {MAX_CONFLICTS} times while one command was decided")))
+        Err(EngineError::Internal(format!(
+            "the call moved on {MAX_CONFLICTS} times while one command was decided"
+        )))
     }
 
     async fn append(&self, before: &Snapshot, events: Vec<Event>) -> Result<Snapshot, AppendError> {
@@ -46,7 +48,11 @@ impl<S: Store> Engine<S> {
                 self.store_works();
                 if let Some(request) = after.call.request() {
                     let (call_id, events) = (request.call_id, events.as_slice());
-                    self.inner.observer.observe(&Happening::Appended { call_id, events, took: watch.elapsed() });
+                    self.inner.observer.observe(&Happening::Appended {
+                        call_id,
+                        events,
+                        took: watch.elapsed(),
+                    });
                     self.inner.waiters.publish(call_id, after);
                 }
             }

@@ -13,7 +13,8 @@ pub fn call_id() -> CallId {
 /// Who this process is: its pid, and a random id because pids come back.
 pub fn owner() -> Owner {
     let boot = Uuid::new_v4().simple().to_string();
-    Owner::parse(&format!("{}:{}", std::process::id(), &boot[..12])).expect("a pid and hex digits are a valid owner")
+    Owner::parse(&format!("{}:{}", std::process::id(), &boot[..12]))
+        .expect("a pid and hex digits are a valid owner")
 }
 
 /// A key for a call whose client has none of its own.

@@ -137,12 +137,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// Takes calls off a lane as its slots allow, until the engine stops.
-    async fn run_lane(
-        self,
-        tool: Arc<dyn Tool>,
-        mut exit: mpsc::Receiver<Snapshot>,
-        slots: Arc<Semaphore>,
-    ) {
+    async fn run_lane(self, tool: Arc<dyn Tool>, mut exit: mpsc::Receiver<Snapshot>, slots: Arc<Semaphore>) {
         let stop = self.inner.stop.clone();
         // The call first: a slot may be shared with other lanes, so an idle lane must not sit on one.
         let next = async |exit: &mut mpsc::Receiver<Snapshot>| -> Option<(Snapshot, OwnedSemaphorePermit)> {

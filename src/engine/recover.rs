@@ -79,9 +79,9 @@ impl<S: Store> Engine<S> {
             at: self.inner.settings.clock.now(),
             attempt: snapshot.call.attempts(),
             cause,
-            message: match cause {
-                Interruption::OwnerGone => "the process that ran it is gone".into(),
-                _ => "its lease ran out".into(),
+            message: match cause == Interruption::OwnerGone {
+                true => "the process that ran it is gone".into(),
+                false => "its lease ran out".into(),
             },
             interrupted: policy.as_ref().map(|policy| policy.interrupted),
             max_attempts: self.inner.settings.max_attempts,

@@ -111,7 +111,8 @@ impl<S: Store> Engine<S> {
         })?;
         for member in [CRASH_AFTER_COMMIT, CRASH_BEFORE_COMMIT] {
             if submission.args.get(member).is_some() && !self.inner.settings.crash.is_armed() {
-                let problem = format!("args.{member}: crash points work only on a server started with --chaos");
+                let problem =
+                    format!("args.{member}: crash points work only on a server started with --chaos");
                 return Err(EngineError::Invalid(problem));
             }
         }

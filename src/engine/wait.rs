@@ -96,10 +96,7 @@ impl Waiters {
         });
     }
 
-    fn with<T>(
-        &self,
-        look: impl FnOnce(&mut HashMap<CallId, watch::Sender<Option<Snapshot>>>) -> T,
-    ) -> T {
+    fn with<T>(&self, look: impl FnOnce(&mut HashMap<CallId, watch::Sender<Option<Snapshot>>>) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }

@@ -42,10 +42,9 @@ impl Tool for Charge {
 fn amount(args: &Value) -> Result<i64, InvalidArgs> {
     let expected = "a whole number from 1 to 9223372036854775807";
     match args.get(AMOUNT) {
-        Some(Value::Number(number)) => number
-            .as_i64()
-            .filter(|amount| *amount >= 1)
-            .ok_or_else(|| InvalidArgs::new(AMOUNT, format!("expected {expected}, found {}", number.as_str()))),
+        Some(Value::Number(number)) => number.as_i64().filter(|amount| *amount >= 1).ok_or_else(|| {
+            InvalidArgs::new(AMOUNT, format!("expected {expected}, found {}", number.as_str()))
+        }),
         other => Err(InvalidArgs::expected(AMOUNT, expected, other)),
     }
 }

@@ -52,9 +52,7 @@ impl Wish {
         };
         let times = match args.get("times") {
             None => None,
-            Some(Value::Number(number)) if number.as_i64().is_some_and(|times| times >= 0) => {
-                number.as_i64()
-            }
+            Some(Value::Number(number)) if number.as_i64().is_some_and(|times| times >= 0) => number.as_i64(),
             other => return Err(InvalidArgs::expected("times", "a whole number from 0", other)),
         };
         Ok(Self { retryable, message, times })

@@ -132,7 +132,8 @@ impl Registry {
     /// The seed's four: samples of paths of execution.
     pub fn samples() -> Self {
         let mut registry = Self::default();
-        for tool in [Arc::new(Charge) as Arc<dyn Tool>, Arc::new(SendEmail), Arc::new(Sleep), Arc::new(Fail)] {
+        for tool in [Arc::new(Charge) as Arc<dyn Tool>, Arc::new(SendEmail), Arc::new(Sleep), Arc::new(Fail)]
+        {
             registry.register(tool).expect("the sample tools have valid names");
         }
         registry
