@@ -191,7 +191,6 @@ impl<S: Store> Engine<S> {
         }
         self.spawn_lanes();
         self.inner.tasks.spawn(self.clone().sweep());
-        self.inner.tasks.spawn(self.clone().feed());
         self.inner.health.started();
         Ok(())
     }
@@ -233,10 +232,10 @@ fn check(tools: &Registry, settings: &Settings) -> Result<(), SettingsError> {
     if settings.max_attempts == 0 {
         return Err(SettingsError::NoAttempts);
     }
-    for tool in tools.iter() {
+    for (name, tool) in tools.iter() {
         let limit = tool.terms().time_limit.unwrap_or(settings.time_limit);
         if settings.lease <= limit {
-            let tool = tool.name().to_string();
+            let tool = name.to_string();
             return Err(SettingsError::LeaseTooShort { lease: settings.lease, tool, limit });
         }
     }
