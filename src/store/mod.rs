@@ -6,6 +6,7 @@
 
 pub mod chain;
 pub mod codec;
+pub mod counters;
 pub mod error;
 pub mod memory;
 pub mod projection;
