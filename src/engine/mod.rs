@@ -56,6 +56,8 @@ pub const MAX_SUBMITS: usize = 4096;
 /// What an engine is set up with.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Who this process is, in the log and to the next process.
+    pub owner: Owner,
     /// How many tools may run at once, those aside that do not wait for anything.
     pub workers: NonZeroUsize,
     /// How long a claim keeps all others away.
@@ -73,6 +75,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            owner: ids::owner(),
             workers: const { NonZeroUsize::new(8).expect("eight is not zero") },
             lease: DEFAULT_LEASE,
             time_limit: DEFAULT_TIME_LIMIT,
@@ -139,7 +142,6 @@ struct Inner<S: Store> {
     store: S,
     tools: Registry,
     settings: Settings,
-    owner: Owner,
     pool: Pool,
     waiters: Waiters,
     observer: Arc<dyn Observe>,
@@ -167,7 +169,6 @@ impl<S: Store> Engine<S> {
         let inner = Inner {
             store,
             tools,
-            owner: ids::owner(),
             pool,
             waiters: Waiters::default(),
             observer,

@@ -49,7 +49,7 @@ impl<S: Store> Engine<S> {
         self.inner.settings.crash.pass("worker.before_claim");
         let claim = Claim {
             at: self.inner.settings.clock.now(),
-            owner: self.inner.owner.clone(),
+            owner: self.inner.settings.owner.clone(),
             policy: policy.clone(),
         };
         match self.execute(pending, &Command::Claim(claim)).await {

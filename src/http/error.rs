@@ -9,6 +9,7 @@ use super::host::HostError;
 use super::idempotency_key::KeyError;
 use super::prefer::PreferError;
 use super::wire::ProblemView;
+use crate::domain::id::InvalidId;
 use crate::domain::refusal::Refusal;
 use crate::engine::{EngineError, StoreError};
 
@@ -63,12 +64,16 @@ impl Kind {
     /// Status, stable code and title.
     pub const fn row(self) -> (StatusCode, &'static str, &'static str) {
         match self {
-            Self::MissingKey => (StatusCode::BAD_REQUEST, "missing_idempotency_key", "Idempotency-Key is missing"),
+            Self::MissingKey => {
+                (StatusCode::BAD_REQUEST, "missing_idempotency_key", "Idempotency-Key is missing")
+            }
             Self::BadRequest => (StatusCode::BAD_REQUEST, "bad_request", "The request is malformed"),
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, "bad_request", "The method is not allowed here")
             }
-            Self::Timeout => (StatusCode::REQUEST_TIMEOUT, "bad_request", "The request did not arrive in time"),
+            Self::Timeout => {
+                (StatusCode::REQUEST_TIMEOUT, "bad_request", "The request did not arrive in time")
+            }
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "bad_request", "The body is too large"),
             Self::UnsupportedMediaType => {
                 (StatusCode::UNSUPPORTED_MEDIA_TYPE, "bad_request", "The body must be JSON")
@@ -80,17 +85,19 @@ impl Kind {
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "not_found", "There is no such route"),
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded", "The server is too busy"),
             Self::StorageFull => (StatusCode::INSUFFICIENT_STORAGE, "storage_full", "The storage is full"),
-            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The server is unavailable"),
+            Self::Unavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The server is unavailable")
+            }
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "The server has a fault"),
         }
     }
 
     /// Whether the same request, sent again later, may succeed.
-    const fn is_retryable(self) -> bool {
+    fn is_retryable(self) -> bool {
         self.retry_after().is_some() || matches!(self, Self::Timeout | Self::Internal)
     }
 
-    const fn retry_after(self) -> Option<HeaderValue> {
+    fn retry_after(self) -> Option<HeaderValue> {
         match self {
             Self::Overloaded => Some(RETRY_BUSY),
             Self::StorageFull | Self::Unavailable => Some(RETRY_BROKEN),
@@ -123,6 +130,13 @@ impl ApiError {
     pub fn no_such_call() -> Self {
         let detail = "no such call: it was not accepted so far; to send it, use this same key, never another";
         Self::new(Kind::NoSuchCall, detail)
+    }
+
+    /// Ends the connection after this answer.
+    #[must_use]
+    pub fn closing(mut self) -> Self {
+        self.close = true;
+        self
     }
 
     /// Says which methods fit.
@@ -172,12 +186,14 @@ impl From<Refusal> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Full(_) => {
-                Self::new(Kind::StorageFull, "the storage is full: the call was not accepted; reads still work")
-            }
-            StoreError::Unavailable(_) => {
-                Self::new(Kind::Unavailable, "the store does not answer; send the same request with the same key later")
-            }
+            StoreError::Full(_) => Self::new(
+                Kind::StorageFull,
+                "the storage is full: the call was not accepted; reads still work",
+            ),
+            StoreError::Unavailable(_) => Self::new(
+                Kind::Unavailable,
+                "the store does not answer; send the same request with the same key later",
+            ),
             StoreError::Corrupt(fault) => {
                 tracing::error!(%fault, "what is stored is not what was written");
                 Self::new(Kind::Internal, "what is stored about this is damaged; the server's log says more")
@@ -190,6 +206,12 @@ impl From<KeyError> for ApiError {
     fn from(error: KeyError) -> Self {
         let kind = if error.is_missing() { Kind::MissingKey } else { Kind::BadRequest };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<InvalidId> for ApiError {
+    fn from(error: InvalidId) -> Self {
+        Self::bad_request(error.to_string())
     }
 }
 
@@ -213,7 +235,7 @@ impl From<BodyError> for ApiError {
             BodyError::Busy => Kind::Overloaded,
             BodyError::Broken => Kind::BadRequest,
         };
-        Self { close: true, ..Self::new(kind, error.to_string()) }
+        Self::new(kind, error.to_string()).closing()
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) async fn livez() -> Response {
 pub(super) async fn readyz<S: Store>(State(app): State<App<S>>) -> Result<Response, ApiError> {
     app.engine.health().map_err(|reason| ApiError::new(Kind::Unavailable, reason))?;
     // A look at the store: what cannot be read cannot be served.
-    let _: crate::engine::Stats = app.engine.stats().await.map_err(|error: EngineError| ApiError::from(error))?;
+    let _: crate::engine::Stats =
+        app.engine.stats().await.map_err(|error: EngineError| ApiError::from(error))?;
     Ok(json(&Fine { status: "ready" }))
 }

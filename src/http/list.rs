@@ -45,7 +45,8 @@ impl Asked {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decode(name)?, decode(value)?);
-            let invalid = |problem: String| ApiError::bad_request(format!("query parameter {name}: {problem}"));
+            let invalid =
+                |problem: String| ApiError::bad_request(format!("query parameter {name}: {problem}"));
             if seen.contains(&name) {
                 return Err(invalid("is there more than once".into()));
             }
@@ -73,7 +74,8 @@ impl Asked {
                     asked.limit = limit.ok_or_else(|| invalid(expected))?;
                 }
                 "cursor" => {
-                    let cursor = value.parse().map_err(|_| invalid("is not one that this server gave".into()))?;
+                    let cursor =
+                        value.parse().map_err(|_| invalid("is not one that this server gave".into()))?;
                     asked.before = Some(cursor);
                 }
                 _ => {

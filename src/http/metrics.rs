@@ -107,11 +107,27 @@ impl Metrics {
         registry.register("events", "Events appended to the log by this process", self.events.clone());
         registry.register("tool_runs", "Attempts whose tool ended, by outcome", self.runs.clone());
         registry.register("tool_seconds", "How long tools ran", self.run_seconds.clone());
-        registry.register("append_seconds", "How long appends took, fsync included", self.append_seconds.clone());
+        registry.register(
+            "append_seconds",
+            "How long appends took, fsync included",
+            self.append_seconds.clone(),
+        );
         registry.register("replays", "Requests that repeated a known call", self.replays.clone());
-        registry.register("conflicts", "Requests that used a known key for something else", self.conflicts.clone());
-        registry.register("overloads", "Requests refused because too much was under way", self.overloads.clone());
-        registry.register("stale_reports", "Reports of attempts that were not current any more", self.stale_reports.clone());
+        registry.register(
+            "conflicts",
+            "Requests that used a known key for something else",
+            self.conflicts.clone(),
+        );
+        registry.register(
+            "overloads",
+            "Requests refused because too much was under way",
+            self.overloads.clone(),
+        );
+        registry.register(
+            "stale_reports",
+            "Reports of attempts that were not current any more",
+            self.stale_reports.clone(),
+        );
         registry.register("store_faults", "Errors of the store", self.store_faults.clone());
         registry.register("calls", "Calls stored, by status", self.calls.clone());
         registry.register("held_calls", "Calls whose outcome is unknown", self.held.clone());

@@ -1,8 +1,8 @@
 //! `GET /v1/tool-calls/{id}` and `/v1/tool-calls/by-key/{key}`: the call as it is, or as soon as it moves.
 
-use axum::extract::{OriginalUri, Path, State};
-use axum::http::HeaderMap;
+use axum::extract::{Path, State};
 use axum::http::header::IF_NONE_MATCH;
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 
 use super::answer::{call, not_modified};
@@ -11,7 +11,7 @@ use super::etag::Known;
 use super::idempotency_key::key_from_path_segment;
 use super::prefer;
 use super::router::App;
-use crate::domain::id::CallId;
+use crate::domain::id::{CallId, IdemKey};
 use crate::engine::{Snapshot, Store, Until};
 
 pub(super) async fn by_id<S: Store>(
@@ -27,12 +27,12 @@ pub(super) async fn by_id<S: Store>(
 
 pub(super) async fn by_key<S: Store>(
     State(app): State<App<S>>,
-    OriginalUri(uri): OriginalUri,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     // The path as it was sent: escapes are decoded once, strictly, by the rules of keys.
     let segment = uri.path().rsplit('/').next().unwrap_or_default();
-    let key = key_from_path_segment(segment)?;
+    let key = IdemKey::parse(&key_from_path_segment(segment)?)?;
     let found = app.engine.find(&key).await?.ok_or_else(ApiError::no_such_call)?;
     answer(&app, found, &headers).await
 }

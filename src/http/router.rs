@@ -5,16 +5,15 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Uri};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::error::{ApiError, Kind};
-use super::metrics::Metrics;
 use super::body::BodyReader;
-use super::host::check_host;
+use super::error::{ApiError, Kind};
 use super::limits::Limits;
+use super::metrics::Metrics;
 use super::{health, list, metrics, read, stats, submit, timeline};
 use crate::engine::{Engine, Store};
 
@@ -35,7 +34,10 @@ impl<S: Store> Clone for App<S> {
 pub fn router<S: Store>(engine: Engine<S>, metrics: Arc<Metrics>, limits: Limits) -> Router {
     let app = App { engine, metrics, bodies: Arc::new(BodyReader::new(limits)) };
     Router::new()
-        .route("/v1/tool-calls", get(list::list::<S>).post(submit::submit::<S>).fallback(only("GET, HEAD, POST")))
+        .route(
+            "/v1/tool-calls",
+            get(list::list::<S>).post(submit::submit::<S>).fallback(only("GET, HEAD, POST")),
+        )
         .route("/v1/tool-calls/{id}", get(read::by_id::<S>).fallback(only("GET, HEAD")))
         .route("/v1/tool-calls/{id}/events", get(timeline::events::<S>).fallback(only("GET, HEAD")))
         .route("/v1/tool-calls/by-key/{key}", get(read::by_key::<S>).fallback(only("GET, HEAD")))
@@ -44,7 +46,6 @@ pub fn router<S: Store>(engine: Engine<S>, metrics: Arc<Metrics>, limits: Limits
         .route("/livez", get(health::livez).fallback(only("GET, HEAD")))
         .route("/readyz", get(health::readyz::<S>).fallback(only("GET, HEAD")))
         .fallback(no_such_route)
-        .layer(from_fn(for_a_host))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn_with_state(app.clone(), count::<S>))
         .with_state(app)
@@ -53,7 +54,8 @@ pub fn router<S: Store>(engine: Engine<S>, metrics: Arc<Metrics>, limits: Limits
 /// Answers a method that a path does not have.
 fn only(methods: &'static str) -> impl Fn(Request) -> std::future::Ready<ApiError> + Clone {
     move |request| {
-        let detail = format!("{} is not a method of {}; it has {methods}", request.method(), request.uri().path());
+        let detail =
+            format!("{} is not a method of {}; it has {methods}", request.method(), request.uri().path());
         let refusal = ApiError::new(Kind::MethodNotAllowed, detail);
         std::future::ready(refusal.allowing(HeaderValue::from_static(methods)))
     }
@@ -61,13 +63,6 @@ fn only(methods: &'static str) -> impl Fn(Request) -> std::future::Ready<ApiErro
 
 async fn no_such_route(uri: Uri) -> ApiError {
     ApiError::new(Kind::NoSuchRoute, format!("there is no route {}; docs/api.md lists them", uri.path()))
-}
-
-async fn for_a_host(request: Request, next: Next) -> Response {
-    match check_host(request.version(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(error) => ApiError::from(error).into_response(),
-    }
 }
 
 fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {

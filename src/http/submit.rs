@@ -12,6 +12,7 @@ use super::idempotency_key::parse_idempotency_key;
 use super::prefer;
 use super::router::App;
 use super::wire::{self, ToolCall};
+use crate::domain::id::IdemKey;
 use crate::engine::{Store, Submission, Until};
 
 pub(super) async fn submit<S: Store>(
@@ -19,7 +20,7 @@ pub(super) async fn submit<S: Store>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let key = key(&parse_idempotency_key(&headers)?)?;
+    let key = IdemKey::parse(&parse_idempotency_key(&headers)?)?;
     is_json(&headers)?;
     let wait = prefer::wait(&headers)?;
     let body = app.bodies.read(body).await?;

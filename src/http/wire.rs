@@ -1,7 +1,8 @@
 //! Request and response bodies: the only JSON shapes the world sees.
 
+use std::borrow::Cow;
 use std::fmt::Display;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -67,9 +68,9 @@ fn read_tool(value: &Value) -> Result<ToolName, String> {
 fn read_args(value: Value) -> Result<Value, String> {
     match value {
         Value::Object(_) => Ok(value),
-        Value::String(text) if matches!(json::parse(text.as_bytes()), Ok(Value::Object(_))) => Err(
-            "`args` is a string that holds JSON; send the object itself, not its text".into(),
-        ),
+        Value::String(text) if matches!(json::parse(text.as_bytes()), Ok(Value::Object(_))) => {
+            Err("`args` is a string that holds JSON; send the object itself, not its text".into())
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             Err(format!("`args` is {}; expected an object", value.kind_name()))
         }
@@ -77,23 +78,23 @@ fn read_args(value: Value) -> Result<Value, String> {
 }
 
 fn read_client_id(value: &Value) -> Result<Option<ClientId>, String> {
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) => ClientId::parse(text).map(Some).map_err(|invalid| invalid.to_string()),
-        other => Err(format!("`client_id` is {}; expected a string", other.kind_name())),
+    if *value == Value::Null {
+        return Ok(None);
     }
+    let text = value.as_str();
+    let text = text.ok_or_else(|| format!("`client_id` is {}; expected a string", value.kind_name()))?;
+    ClientId::parse(text).map(Some).map_err(|invalid| invalid.to_string())
 }
 
 fn read_seq(value: &Value) -> Result<Option<u64>, String> {
-    match value {
-        Value::Null => Ok(None),
-        Value::Number(number) => number
-            .as_i64()
-            .filter(|seq| (0..=MAX_SEQ).contains(seq))
-            .map(|seq| Some(seq.unsigned_abs()))
-            .ok_or_else(|| format!("`seq` is {}; expected a whole number from 0 to {MAX_SEQ}", number.as_str())),
-        other => Err(format!("`seq` is {}; expected a whole number", other.kind_name())),
+    if *value == Value::Null {
+        return Ok(None);
     }
+    let number = value.as_number();
+    let number = number.ok_or_else(|| format!("`seq` is {}; expected a whole number", value.kind_name()))?;
+    let seq = number.as_i64().filter(|seq| (0..=MAX_SEQ).contains(seq));
+    let problem = || format!("`seq` is {}; expected a whole number from 0 to {MAX_SEQ}", number.as_str());
+    seq.map(|seq| Some(seq.unsigned_abs())).ok_or_else(problem)
 }
 
 /// A call, as clients see it.
@@ -153,7 +154,9 @@ impl<'a> CallView<'a> {
         let call = &snapshot.call;
         let request = call.request().expect("a call that was read has a request");
         let (result, effect_id) = match call {
-            Call::Succeeded { result, effect, .. } => (Some(Json(result)), effect.map(|_| request.effect_id())),
+            Call::Succeeded { result, effect, .. } => {
+                (Some(Json(result)), effect.map(|_| request.effect_id()))
+            }
             Call::Absent
             | Call::Pending { .. }
             | Call::Running { .. }
@@ -250,7 +253,7 @@ pub struct EventView<'a> {
     at: Timestamp,
     event: &'static str,
     attempt: Option<u32>,
-    detail: Option<String>,
+    detail: Option<Cow<'a, str>>,
     by: Option<&'a str>,
     evidence: Option<&'a str>,
 }
@@ -362,7 +365,5 @@ fn optional_text<T: Display, S: Serializer>(value: &Option<T>, serializer: S) ->
 
 /// RFC 3339 in UTC with microseconds.
 fn rfc3339<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    let since_epoch = Duration::from_micros(u64::try_from(at.as_micros()).unwrap_or(0));
-    let instant: SystemTime = UNIX_EPOCH + since_epoch;
-    serializer.collect_str(&humantime::format_rfc3339_micros(instant))
+    serializer.collect_str(&humantime::format_rfc3339_micros(SystemTime::from(*at)))
 }

@@ -116,7 +116,8 @@ pub async fn due_calls_come_oldest_first_and_not_before_their_time<S: Store>(sto
     // The first fails and is to run again, not before second 60.
     let failed = does(&store, &does(&store, &first, claim(20, "w")).await, fail(21, 1, true)).await;
     let first = store.append(&failed, vec![retry_at(22, 60)]).await.unwrap();
-    let due = async |seconds| store.due(&charge(), at(seconds), DueCursor::default(), 10).await.unwrap().calls;
+    let due =
+        async |seconds| store.due(&charge(), at(seconds), DueCursor::default(), 10).await.unwrap().calls;
     assert_eq!(due(59).await, [second.clone(), third.clone()]);
     assert_eq!(due(60).await, [first.clone(), second.clone(), third.clone()]);
     let waiting = Filter { status: Some(Status::Pending), ..Filter::default() };
