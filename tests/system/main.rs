@@ -1,0 +1,4 @@
+//! Does the real process keep its promise? The program itself, a real file, real sockets, a real kill -9.
+
+mod harness;
+mod scenarios;
