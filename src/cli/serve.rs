@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
@@ -17,10 +17,10 @@ use super::exit::{Exit, Failure};
 use super::output::{complain, say};
 use crate::domain::id::Owner;
 use crate::domain::policy::DEFAULT_MAX_ATTEMPTS;
-use crate::engine::clock::Clock;
+use crate::engine::clock::{Clock, Stopwatch};
 use crate::engine::crash::CrashPoints;
 use crate::engine::tools::Registry;
-use crate::engine::{Engine, Settings, ids};
+use crate::engine::{Engine, Settings, Store, ids};
 use crate::http::accept;
 use crate::http::limits::Limits;
 use crate::http::metrics::Metrics;
@@ -100,19 +100,24 @@ impl Serve {
         };
         let engine = Engine::new(store, Registry::samples(), settings, metrics.clone())
             .map_err(|unfit| Failure::new(Exit::Config, unfit.to_string()))?;
-        engine.start().await.map_err(|error| Failure::new(Exit::Storage, error.to_string()))?;
+        // Before anything runs: a server that cannot listen must not use up attempts each time it is started again.
         let listener = TcpListener::bind(self.listen).await.map_err(|error| {
             Failure::new(Exit::Config, format!("--listen {}: cannot listen there: {error}", self.listen))
         })?;
         let address = listener.local_addr().unwrap_or(self.listen);
+        engine.start().await.map_err(|error| Failure::new(Exit::Storage, error.to_string()))?;
+        // Before the greeting: whoever has read it may send one.
+        let signals = catch_signals();
         self.greet(address);
 
         let shutdown = CancellationToken::new();
-        tokio::spawn(await_signals(shutdown.clone()));
+        tokio::spawn(await_signals(signals, shutdown.clone()));
+        let stopping = tokio::spawn(wind_down(engine.clone(), shutdown.clone()));
         let limits = Limits::default();
         let app = router(engine.clone(), metrics, limits);
         accept::serve(listener, app, limits, shutdown, self.drain).await;
-        match engine.stop(self.drain).await {
+        let drained_for = stopping.await.map_or(Duration::ZERO, |since| since.elapsed());
+        match engine.stop(self.drain.saturating_sub(drained_for)).await {
             true => say("stopped; everything that ran has finished"),
             false => say("stopped; what still ran is taken up again at the next start"),
         }
@@ -166,14 +171,28 @@ impl Serve {
     }
 }
 
+/// Ends claiming the moment the server is to stop, not when its last connection has ended. Returns a watch that runs
+/// since then, because connections and tools share the time to drain.
+async fn wind_down<S: Store>(engine: Engine<S>, shutdown: CancellationToken) -> Stopwatch {
+    shutdown.cancelled().await;
+    engine.wind_down();
+    Stopwatch::start()
+}
+
+/// Begins to catch SIGTERM and SIGINT, in this order.
+fn catch_signals() -> Option<[Signal; 2]> {
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(terminate), Ok(interrupt)) => Some([terminate, interrupt]),
+        _ => {
+            complain("signals cannot be caught; stop this server with kill -9, which loses nothing");
+            None
+        }
+    }
+}
+
 /// The first signal asks for a drain, the second one ends the process where it is.
-async fn await_signals(shutdown: CancellationToken) {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        complain("signals cannot be caught; stop this server with kill -9, which loses nothing");
-        return;
-    };
+async fn await_signals(signals: Option<[Signal; 2]>, shutdown: CancellationToken) {
+    let Some([mut terminate, mut interrupt]) = signals else { return };
     for first in [true, false] {
         tokio::select! {
             _ = terminate.recv() => {}

@@ -196,11 +196,17 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
+    /// Claims nothing more from now on, and answers all who wait for a call with what it is now. Requests are still
+    /// accepted and running attempts go on, until [`Engine::stop`].
+    pub fn wind_down(&self) {
+        self.inner.health.draining();
+        self.inner.stop.cancel();
+    }
+
     /// Stops claiming at once, lets running attempts finish for at most `drain`, then closes the store. What is left
     /// waits in the store for the next start. Returns whether everything that ran has finished.
     pub async fn stop(&self, drain: Duration) -> bool {
-        self.inner.health.draining();
-        self.inner.stop.cancel();
+        self.wind_down();
         self.inner.tasks.close();
         let drained = tokio::time::timeout(drain, self.inner.tasks.wait()).await.is_ok();
         self.inner.store.close().await;
