@@ -65,7 +65,12 @@ pub struct Start {
 impl Start {
     /// On this database, on a free port, with an environment that says nothing.
     pub fn on(database: &Path) -> Self {
-        Self::by(Command::new(PROGRAM), database)
+        Self::of(Path::new(PROGRAM), database)
+    }
+
+    /// As [`Start::on`], of a copy of the program.
+    pub fn of(program: &Path, database: &Path) -> Self {
+        Self::by(Command::new(program), database)
     }
 
     /// As [`Start::on`], by a program that runs the command after its own arguments, as `unshare` does.
@@ -77,8 +82,8 @@ impl Start {
 
     fn by(mut command: Command, database: &Path) -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        command.env_clear().env("PATH", path);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--db"]).arg(database);
+        command.env_clear().env("PATH", path).env("CALLONCE_LISTEN", "127.0.0.1:0");
+        command.args(["serve", "--db"]).arg(database);
         Self { command }
     }
 
