@@ -1,2 +1,3 @@
 //! callonce makes a tool call happen once.
 pub mod domain;
+pub mod http;
