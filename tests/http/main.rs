@@ -1,0 +1,2 @@
+//! Does the server answer strangers as HTTP and its own contract say?
+mod transport;
