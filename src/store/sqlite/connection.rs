@@ -28,8 +28,8 @@ const CHECKPOINTER_CACHE_KIB: i64 = 256;
 pub(super) const WAL_FILE_BYTES: i64 = 64 << 20;
 /// Distinct statements of a reading connection, with room to spare.
 const CACHED_STATEMENTS: usize = 32;
-/// How often a switch to WAL is tried while other programs hold the file.
-const WAL_ATTEMPTS: usize = 100;
+/// How long a switch to WAL waits before it tries again, while another program holds the file.
+const WAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Opens a connection to the database at `path`, which a writer may create.
 pub(super) fn open(path: &Path, role: Role, busy_timeout: Duration) -> rusqlite::Result<Connection> {
@@ -45,7 +45,7 @@ pub(super) fn open(path: &Path, role: Role, busy_timeout: Duration) -> rusqlite:
     db.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     checkpoint_on_close(&db, false)?;
     match role {
-        Role::Writer => switch_to_wal(&db)?,
+        Role::Writer => switch_to_wal(&db, busy_timeout)?,
         Role::Checkpointer | Role::Reader => expect(&db, "journal_mode", "wal")?,
     }
     // A commit is fsynced before it is acknowledged (L6). NORMAL would be a little faster and lose acknowledged work.
@@ -79,17 +79,17 @@ pub(super) fn checkpoint_on_close(db: &Connection, yes: bool) -> rusqlite::Resul
 
 /// Switches the database to WAL mode, or finds that it is. SQLite takes an exclusive lock for the switch without asking
 /// the busy timeout, and where it does not get it may answer with the old mode instead of an error.
-fn switch_to_wal(db: &Connection) -> rusqlite::Result<()> {
-    let mut attempt = 1;
+fn switch_to_wal(db: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    let mut waited = Duration::ZERO;
     loop {
         let mode = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
         match mode {
             Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(mode) if attempt == WAL_ATTEMPTS => return Err(ignored("journal_mode", "wal", &mode)),
-            Err(error) if attempt == WAL_ATTEMPTS || !super::error::is_busy(&error) => return Err(error),
-            Ok(_) | Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            Ok(mode) if waited >= busy_timeout => return Err(ignored("journal_mode", "wal", &mode)),
+            Err(error) if waited >= busy_timeout || !super::error::is_busy(&error) => return Err(error),
+            Ok(_) | Err(_) => std::thread::sleep(WAL_PAUSE),
         }
-        attempt += 1;
+        waited += WAL_PAUSE;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which schema does the file have, and how does it get the newest one?
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -14,7 +15,7 @@ const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 const APPLICATION_ID: i64 = 0x6361_6C6C;
 
 /// Refuses a file that a newer program or another one has made, without changing a byte of it.
-pub(super) fn guard(path: &Path) -> Result<(), OpenError> {
+pub(super) fn guard(path: &Path, busy_timeout: Duration) -> Result<(), OpenError> {
     if path.metadata().is_ok_and(|file| file.len() == 0) || !path.exists() {
         return Ok(());
     }
@@ -23,6 +24,7 @@ pub(super) fn guard(path: &Path) -> Result<(), OpenError> {
     let refuse = |problem: String| Err(OpenError::Refused { path: path.to_owned(), problem });
     let look = || -> rusqlite::Result<(i64, i64, bool)> {
         let db = Connection::open_with_flags(path, flags)?;
+        db.busy_timeout(busy_timeout)?;
         Ok((
             pragma(&db, "application_id")?,
             pragma(&db, "user_version")?,
