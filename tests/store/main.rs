@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::wildcard_enum_match_arm, reason = "in a test a panic is the report")]
 
+mod checkpoint;
 mod child;
 mod codec;
 mod contract;
@@ -12,3 +13,4 @@ mod head;
 mod opening;
 mod second_decoder;
 mod support;
+mod tables;

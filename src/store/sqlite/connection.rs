@@ -113,3 +113,41 @@ fn ignored(pragma: &str, value: &str, is: &str) -> rusqlite::Error {
         Some(format!("`PRAGMA {pragma} = {value}` was ignored: it is `{is}`")),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::types::Value;
+
+    #[test]
+    fn each_connection_is_set_up_as_promised() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.db");
+        let _first = open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        for (role, cache) in [(Role::Writer, 131_072), (Role::Checkpointer, 256), (Role::Reader, 4096)] {
+            let db = open(&path, role, Duration::from_secs(5)).unwrap();
+            let is =
+                |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, Value>(0)).unwrap();
+            assert_eq!(is("journal_mode"), Value::Text("wal".into()), "{role:?}");
+            for (pragma, value) in [
+                ("synchronous", 2),
+                ("busy_timeout", 5000),
+                ("recursive_triggers", 1),
+                ("wal_autocheckpoint", 0),
+                ("mmap_size", 0),
+                ("cache_size", -cache),
+                ("journal_size_limit", 64 << 20),
+            ] {
+                assert_eq!(is(pragma), Value::Integer(value), "{pragma} of {role:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_that_is_ignored_is_an_error() {
+        // A database in memory has no WAL.
+        let db = Connection::open_in_memory().unwrap();
+        let error = switch_to_wal(&db, Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains("journal_mode = wal") && error.contains("memory"), "{error}");
+    }
+}

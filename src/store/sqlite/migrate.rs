@@ -95,3 +95,44 @@ impl Drop for Rollback<'_> {
 fn pragma(db: &Connection, name: &str) -> rusqlite::Result<i64> {
     db.pragma_query_value(None, name, |row| row.get(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    const STEPS: [&str; 3] = [
+        "CREATE TABLE one (x)",
+        "CREATE TABLE two (x); ALTER TABLE one ADD COLUMN y",
+        "CREATE TABLE three (x)",
+    ];
+
+    fn shape(db: &Connection) -> (i64, String) {
+        let tables =
+            "SELECT coalesce(group_concat(sql, '; '), '') FROM (SELECT sql FROM sqlite_master ORDER BY name)";
+        (pragma(db, "user_version").unwrap(), db.query_row(tables, [], |row| row.get(0)).unwrap())
+    }
+
+    #[test]
+    fn a_crash_inside_a_step_leaves_the_steps_before_it_and_the_next_start_goes_on() {
+        let db = Connection::open_in_memory().unwrap();
+        run(&db, &STEPS[..1], &|_| {}).unwrap();
+        let before = shape(&db);
+        let crash = || run(&db, &STEPS, &|_| panic!("as if the process ended here"));
+        catch_unwind(AssertUnwindSafe(crash)).unwrap_err();
+        assert_eq!(shape(&db), before);
+        run(&db, &STEPS, &|_| {}).unwrap();
+        let after = shape(&db);
+        assert_eq!(after.0, 3);
+        run(&db, &STEPS, &|_| panic!("there is nothing left to do")).unwrap();
+        assert_eq!(shape(&db), after);
+    }
+
+    #[test]
+    fn a_step_that_fails_is_undone_whole() {
+        let db = Connection::open_in_memory().unwrap();
+        run(&db, &["CREATE TABLE one (x); CREATE TABLE one (x)"], &|_| {}).unwrap_err();
+        assert_eq!(shape(&db), (0, String::new()));
+    }
+}
