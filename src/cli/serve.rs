@@ -128,11 +128,10 @@ impl Serve {
     fn start_log(&self) -> Result<(), Failure> {
         let filter = EnvFilter::try_new(&self.log)
             .map_err(|problem| Failure::new(Exit::Config, format!("--log {}: {problem}", self.log)))?;
-        // Colours are for people: none in a file or a pipe, and none for those who asked for none.
-        let colours =
-            std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
-        let log =
-            tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_ansi(colours());
         match self.log_format {
             LogFormat::Text => log.init(),
             LogFormat::Json => log.json().init(),
@@ -229,4 +228,9 @@ fn refused(error: OpenError) -> Failure {
         failure.message += "; put the right file back, or start with what is there: --accept-data-loss";
     }
     failure
+}
+
+/// Colours are for a terminal, and only if nobody objects (no-color.org).
+fn colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
