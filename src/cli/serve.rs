@@ -44,17 +44,20 @@ pub(super) struct Serve {
     #[arg(long, value_name = "N", env = "CALLONCE_WORKERS", default_value = "8")]
     workers: NonZeroUsize,
     /// How long a claimed call is kept from others; longer than any tool's time limit.
-    #[arg(long, value_name = "TIME", env = "CALLONCE_LEASE", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", env = "CALLONCE_LEASE", default_value = "30s", value_parser = duration,
+          allow_hyphen_values = true)]
     lease: Duration,
     /// How long an attempt may run, where its tool states no limit of its own.
-    #[arg(long, value_name = "TIME", env = "CALLONCE_TIME_LIMIT", default_value = "25s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", env = "CALLONCE_TIME_LIMIT", default_value = "25s", value_parser = duration,
+          allow_hyphen_values = true)]
     time_limit: Duration,
     /// How many attempts a call may have; after the last one it is failed for good.
     #[arg(long, value_name = "N", env = "CALLONCE_MAX_ATTEMPTS", default_value_t = DEFAULT_MAX_ATTEMPTS,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_attempts: u32,
     /// On SIGTERM, how long running tools may take to finish before they are left to the next start.
-    #[arg(long, value_name = "TIME", env = "CALLONCE_DRAIN", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", env = "CALLONCE_DRAIN", default_value = "30s", value_parser = duration,
+          allow_hyphen_values = true)]
     drain: Duration,
     /// Arm crash points: calls with `_crash_after_commit` in their args, and CALLONCE_CRASH_AT=POINT[:N], kill this process.
     #[arg(long, env = "CALLONCE_CHAOS")]
@@ -87,11 +90,8 @@ impl Serve {
         self.start_log()?;
         let crash = self.crash_points()?;
         raise_file_limit();
-        let owner = ids::owner();
-        let store = SqliteStore::open(&self.db, self.store_options(&owner, &crash)).map_err(refused)?;
-        let metrics = Arc::new(Metrics::default());
         let settings = Settings {
-            owner,
+            owner: ids::owner(),
             workers: self.workers,
             lease: self.lease,
             time_limit: self.time_limit,
@@ -99,8 +99,14 @@ impl Serve {
             crash,
             ..Settings::default()
         };
-        let engine = Engine::new(store, Registry::samples(), settings, metrics.clone())
-            .map_err(|unfit| Failure::new(Exit::Config, unfit.to_string()))?;
+        let tools = Registry::samples();
+        let unfit = |unfit| Failure::new(Exit::Config, format!("--lease, --time-limit: {unfit}"));
+        // Before the database is touched: a server that is not to run leaves no file behind.
+        settings.check(&tools).map_err(unfit)?;
+        let options = self.store_options(&settings.owner, &settings.crash);
+        let store = SqliteStore::open(&self.db, options).map_err(refused)?;
+        let metrics = Arc::new(Metrics::default());
+        let engine = Engine::new(store, tools, settings, metrics.clone()).map_err(unfit)?;
         // Before anything runs: a server that cannot listen must not use up attempts each time it is started again.
         let listener = TcpListener::bind(self.listen).await.map_err(|error| {
             Failure::new(Exit::Config, format!("--listen {}: cannot listen there: {error}", self.listen))

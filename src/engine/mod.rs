@@ -86,6 +86,26 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Whether they go together, and with these tools.
+    ///
+    /// # Errors
+    /// [`SettingsError`] says which do not.
+    pub fn check(&self, tools: &Registry) -> Result<(), SettingsError> {
+        if self.max_attempts == 0 {
+            return Err(SettingsError::NoAttempts);
+        }
+        for (name, tool) in tools.iter() {
+            let limit = tool.terms().time_limit.unwrap_or(self.time_limit);
+            if self.lease <= limit {
+                let tool = name.to_string();
+                return Err(SettingsError::LeaseTooShort { lease: self.lease, tool, limit });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Settings that cannot work together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
@@ -164,7 +184,7 @@ impl<S: Store> Engine<S> {
         settings: Settings,
         observer: Arc<dyn Observe>,
     ) -> Result<Self, SettingsError> {
-        check(&tools, &settings)?;
+        settings.check(&tools)?;
         let pool = Pool::new(&tools, settings.workers);
         let inner = Inner {
             store,
@@ -233,18 +253,4 @@ impl<S: Store> Engine<S> {
             max_attempts: self.inner.settings.max_attempts,
         }
     }
-}
-
-fn check(tools: &Registry, settings: &Settings) -> Result<(), SettingsError> {
-    if settings.max_attempts == 0 {
-        return Err(SettingsError::NoAttempts);
-    }
-    for (name, tool) in tools.iter() {
-        let limit = tool.terms().time_limit.unwrap_or(settings.time_limit);
-        if settings.lease <= limit {
-            let tool = name.to_string();
-            return Err(SettingsError::LeaseTooShort { lease: settings.lease, tool, limit });
-        }
-    }
-    Ok(())
 }
