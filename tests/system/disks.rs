@@ -54,7 +54,7 @@ fn names(exit: &Exit, path: &Path, says: &str) {
 fn a_database_that_may_only_be_read_is_refused() {
     let home = stopped();
     mode(&home.database(), 0o444);
-    names(&end_as_nobody(&home.database()), &home.database(), "readonly database (SQLite code 8)");
+    names(&end_as_nobody(&home.database()), &home.database(), "may not write it");
     home.db().keeps_the_laws();
 }
 
@@ -97,15 +97,9 @@ impl SmallDisk {
     fn fill(&self) -> PathBuf {
         let path = self.folder.path().join("filler");
         let mut file = File::create(&path).expect("there is space");
-        loop {
-            match file.write(&[0; 4096]) {
-                Ok(_) => {}
-                Err(full) => {
-                    assert_eq!(full.kind(), ErrorKind::StorageFull);
-                    return path;
-                }
-            }
-        }
+        let full = std::iter::repeat_with(|| file.write_all(&[0; 4096])).find_map(Result::err);
+        assert_eq!(full.map(|error| error.kind()), Some(ErrorKind::StorageFull));
+        path
     }
 }
 
