@@ -200,12 +200,19 @@ fn copy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
 }
 
 fn tidy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
-    if marks.pages.load(Ordering::Relaxed) >= LARGE_PAGES {
-        let progress = truncate(db)?;
-        if !progress.busy {
-            // Unless a commit came in at this moment; then its count is a little low until the next one.
-            marks.pages.store(progress.pages, Ordering::Relaxed);
-        }
+    if marks.pages.load(Ordering::Relaxed) < LARGE_PAGES {
+        return Ok(());
+    }
+    // Emptying takes the writer's lock: copy without it first, so that it is held for a moment only.
+    let copied = passive(db)?;
+    marks.take_in(copied);
+    if copied.busy || copied.copied < copied.pages {
+        return Ok(());
+    }
+    let emptied = truncate(db)?;
+    if !emptied.busy {
+        // Unless a commit came in at this moment; then its count is a little low until the next one.
+        marks.pages.store(emptied.pages, Ordering::Relaxed);
     }
     Ok(())
 }
