@@ -186,9 +186,9 @@ impl Event {
         match self {
             Self::Created { .. } | Self::RetryReset { .. } => None,
             Self::Claimed { attempt, .. } => Some(attempt.number),
-            Self::Succeeded { attempt, .. } | Self::Failed { attempt, .. } | Self::Recover { attempt, .. } => {
-                Some(*attempt)
-            }
+            Self::Succeeded { attempt, .. }
+            | Self::Failed { attempt, .. }
+            | Self::Recover { attempt, .. } => Some(*attempt),
         }
     }
 

@@ -49,7 +49,9 @@ pub fn evolve(call: &Call, event: &Event) -> Result<Call, IllegalEvent> {
             Ok(Call::Failed { request, attempts: *attempt, error: error.clone() })
         }
         Event::RetryReset { due, by, .. } => match (call, by) {
-            (Call::Failed { request, attempts, error }, Verdict::Client | Verdict::Server) if error.retryable => {
+            (Call::Failed { request, attempts, error }, Verdict::Client | Verdict::Server)
+                if error.retryable =>
+            {
                 Ok(Call::Pending { request: request.clone(), attempts: *attempts, open: None, due: *due })
             }
             (Call::Held { request, attempt, .. }, Verdict::Settled { .. }) => Ok(Call::Pending {
@@ -58,7 +60,9 @@ pub fn evolve(call: &Call, event: &Event) -> Result<Call, IllegalEvent> {
                 open: None,
                 due: *due,
             }),
-            _ => Err(illegal("only a failed call that may be retried, or a held one that was settled, is reset")),
+            _ => Err(illegal(
+                "only a failed call that may be retried, or a held one that was settled, is reset",
+            )),
         },
         Event::Recover { at, attempt: lost, cause, way, .. } => match (call, way) {
             (Call::Running { attempt, .. }, _) if attempt.number != *lost => {
@@ -98,7 +102,9 @@ fn reporter(call: &Call, attempt: u32, by: &Verdict) -> Result<Attempt, &'static
     match (by, call) {
         (Verdict::Attempt, _) | (Verdict::Settled { .. }, Call::Held { .. }) => Ok(open),
         (Verdict::Settled { .. }, _) => Err("only a held call is settled"),
-        (Verdict::Client | Verdict::Server, _) => Err("only an attempt or a settlement says that it happened"),
+        (Verdict::Client | Verdict::Server, _) => {
+            Err("only an attempt or a settlement says that it happened")
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a request asks for, in 32 bytes: tells "the same request again" from "the same key, another request".
+//! What a request asks for, in 32 bytes: tells "the same again" from "the same key, another request".
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,8 @@ use thiserror::Error;
 
 use super::json::{Canonical, write_string};
 
-/// The version of the rule below, stored with each call: a fingerprint is only comparable with one of the same scheme.
+/// The version of the rule below, stored with each call: a fingerprint is only comparable with one of the
+/// same scheme.
 pub const SCHEME: u8 = 1;
 
 /// SHA-256 over the canonical form of `{"args":…,"tool":…}`; 64 lower-case hexadecimal digits as text.
@@ -17,7 +18,7 @@ pub struct Fingerprint([u8; 32]);
 
 /// The fingerprint of a call of `tool` with `args`.
 pub fn fingerprint(tool: &str, args: &Canonical) -> Fingerprint {
-    // "args" sorts before "tool" and the args are canonical already, so joining the parts is canonicalising the whole.
+    // "args" sorts before "tool" and the args are canonical already, so the joined parts are canonical too.
     let mut after_args = String::with_capacity(tool.len() + 12);
     after_args.push_str(r#","tool":"#);
     write_string(&mut after_args, tool);

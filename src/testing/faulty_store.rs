@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use crate::domain::event::Event;
-use crate::domain::id::{CallId, IdemKey, Position, Version};
+use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
 use crate::store::record::{Recorded, Snapshot};
 use crate::store::{AppendError, DueCursor, DuePage, Filter, Stats, Store, StoreError};
@@ -133,9 +133,15 @@ impl<S: Store> Store for FaultyStore<S> {
         self.inner.list(filter, before, limit).await
     }
 
-    async fn due(&self, now: Timestamp, cursor: DueCursor, limit: usize) -> Result<DuePage, StoreError> {
+    async fn due(
+        &self,
+        tool: &ToolName,
+        now: Timestamp,
+        cursor: DueCursor,
+        limit: usize,
+    ) -> Result<DuePage, StoreError> {
         self.readable()?;
-        self.inner.due(now, cursor, limit).await
+        self.inner.due(tool, now, cursor, limit).await
     }
 
     async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<Snapshot>, StoreError> {

@@ -1,2 +1,4 @@
 //! Does the domain decide rightly?
+
 mod fingerprint;
+mod json;

@@ -24,7 +24,8 @@ pub(super) fn decide(call: &Call, resolve: &Resolve) -> Result<Vec<Event>, Refus
             Event::Succeeded { at, attempt: attempt.number, result: result.clone(), effect: *effect, by }
         }
         Resolution::NotHappened if attempt.number >= resolve.max_attempts => {
-            let error = interrupted("not_happened", "it was held and did not happen").exhausted(attempt.number);
+            let error =
+                interrupted("not_happened", "it was held and did not happen").exhausted(attempt.number);
             Event::Failed { at, attempt: attempt.number, error, by }
         }
         Resolution::NotHappened => Event::RetryReset { at, due: None, by },

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::error::Fault;
 use super::{JsonError, MAX_DEPTH, Value, parse};
 
-/// A JSON text in canonical form: no white space, names in UTF-16 order and distinct, one spelling for each string and number.
+/// A JSON text in canonical form: no white space, names in UTF-16 order and distinct, one spelling for each
+/// string and number.
 ///
 /// Two values mean the same exactly if their canonical texts are equal. Cloning is cheap.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -17,7 +18,8 @@ impl Canonical {
     /// Takes a text that should be canonical, as one that comes back from storage.
     ///
     /// # Errors
-    /// When the text is not JSON, or is not the canonical form of what it says; then the offset is where it first differs.
+    /// When the text is not JSON, or is not the canonical form of what it says; then the offset is where it
+    /// first differs.
     pub fn parse(text: &str) -> Result<Self, JsonError> {
         let canonical = parse(text.as_bytes())?.canonical();
         if canonical.as_str() == text {
@@ -46,7 +48,8 @@ impl fmt::Display for Canonical {
 }
 
 impl Value {
-    /// The canonical form. Of members with one name, which only a value built by hand can have, the last one counts.
+    /// The canonical form. Of members with one name, which only a value built by hand can have, the last one
+    /// counts.
     ///
     /// # Panics
     /// When a value built by hand nests deeper than [`MAX_DEPTH`].
@@ -134,8 +137,9 @@ pub(in crate::domain) fn write_string(out: &mut String, text: &str) {
 
 /// Compares two names by their UTF-16 code units, as RFC 8785 sorts them, without leaving UTF-8.
 ///
-/// UTF-8 sorts by code point, and so does UTF-16, but that surrogates (for characters from U+10000, lead bytes from 0xF0) come
-/// before U+E000 to U+FFFF (lead bytes 0xEE and 0xEF). Moving those two lead bytes to the top makes the orders one.
+/// UTF-8 sorts by code point, and so does UTF-16, but that surrogates (for characters from U+10000, lead
+/// bytes from 0xF0) come before U+E000 to U+FFFF (lead bytes 0xEE and 0xEF). Moving those two lead bytes to
+/// the top makes the orders one.
 pub(super) fn utf16_order(a: &str, b: &str) -> Ordering {
     let weight = |byte: u8| if matches!(byte, 0xee | 0xef) { byte + 0x10 } else { byte };
     match a.bytes().zip(b.bytes()).find(|(a, b)| a != b) {

@@ -1,4 +1,4 @@
-//! Which members two values differ in, by path and never by value: a conflict can be explained without leaking arguments.
+//! Which members two values differ in: by path, so that a conflict can be explained without showing a value.
 
 use std::cmp::Ordering;
 
@@ -6,11 +6,11 @@ use super::Value;
 use super::canonical::{in_order, utf16_order};
 use super::path::{push_item, push_member};
 
-/// The paths of members and items that were added, removed or changed between `a` and `b`: at most `limit`, in order of the
-/// canonical form (members by name, items by index).
+/// The paths of members and items that were added, removed or changed between `a` and `b`: at most `limit`,
+/// in order of the canonical form (members by name, items by index).
 ///
-/// A member that only one side has stands for all below it. Values of different kinds differ as a whole; when `a` and `b`
-/// themselves do, the one path is `$`.
+/// A member that only one side has stands for all below it. Values of different kinds differ as a whole; when
+/// `a` and `b` themselves do, the one path is `$`.
 pub fn differing_paths(a: &Value, b: &Value, limit: usize) -> Vec<String> {
     let mut search = Search { path: String::new(), found: Vec::new(), limit };
     search.compare(a, b);

@@ -46,7 +46,8 @@ fn within(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!(", in `{path}`") }
 }
 
-/// A fault on its way out of the reader, which adds at each level where it is; boxed, so that success stays cheap to return.
+/// A fault on its way out of the reader, which adds at each level where it is; boxed, so that success stays
+/// cheap to return.
 #[derive(Debug)]
 pub(super) struct Fault {
     reason: String,

@@ -1,8 +1,9 @@
 //! Strict JSON and its canonical form: one text for one meaning, whatever a client's serialiser does.
 //!
-//! Everything here is our own on purpose. A fingerprint must never depend on another crate's feature flags, on a lenient
-//! reader that takes the last of two equal names, or on a float parser that is one unit off.
+//! Everything here is our own on purpose. A fingerprint must never depend on another crate's feature flags,
+//! on a lenient reader that takes the last of two equal names, or on a float parser that is one unit off.
 
+mod build;
 mod canonical;
 mod diff;
 mod error;
@@ -18,8 +19,9 @@ pub use error::JsonError;
 pub use number::Number;
 pub use parse::parse;
 
-/// How deep lists and objects may nest; the outermost value's own brackets count 1. Tool arguments stay below ten levels;
-/// 64 leaves room, and keeps the recursive reader, writer and drop within a few tens of kilobytes of stack.
+/// How deep lists and objects may nest; the outermost value's own brackets count 1. Tool arguments stay below
+/// ten levels; 64 leaves room, and keeps the recursive reader, writer and drop within a few tens of kilobytes
+/// of stack.
 pub const MAX_DEPTH: usize = 64;
 
 /// A JSON value. [`parse`] makes it with the names of each object distinct and in canonical order.

@@ -12,9 +12,9 @@ pub(super) type Outcome<T> = Result<T, Box<Fault>>;
 /// Reads one JSON value that fills `bytes`, white space around it aside.
 ///
 /// # Errors
-/// Refuses what RFC 8259 refuses, and also: a byte-order mark, invalid UTF-8, unpaired surrogates, a name that appears twice in
-/// one object (however it is spelled), nesting deeper than [`MAX_DEPTH`], and numbers beyond the range of a double, but for
-/// integer literals, which keep their digits.
+/// Refuses what RFC 8259 refuses, and also: a byte-order mark, invalid UTF-8, unpaired surrogates, a name
+/// that appears twice in one object (however it is spelled), nesting deeper than [`MAX_DEPTH`], and numbers
+/// beyond the range of a double, but for integer literals, which keep their digits.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     document(bytes).map_err(|fault| JsonError::locate(*fault, bytes))
 }

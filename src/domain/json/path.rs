@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use super::canonical::write_string;
 
-/// How many characters of a member's name a path shows: enough to recognise it, so that a message about a huge name, or many
-/// messages about members below it, stays small.
+/// How many characters of a member's name a path shows: enough to recognise it, so that a message about a
+/// huge name, or many messages about members below it, stays small.
 const MAX_NAME_SHOWN: usize = 64;
 
 /// One step from a value to a value inside it.
@@ -23,7 +23,8 @@ pub(super) fn quoted(name: &str) -> String {
     text
 }
 
-/// Appends the step to the member called `name`, in quotes and brackets unless the name is a plain identifier.
+/// Appends the step to the member called `name`, in quotes and brackets unless the name is a plain
+/// identifier.
 pub(super) fn push_member(path: &mut String, name: &str) {
     if !is_identifier(name) {
         write!(path, "[{}]", quoted(name)).expect("writing to a String cannot fail");

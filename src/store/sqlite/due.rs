@@ -8,21 +8,22 @@ use super::super::{DueCursor, DuePage, StoreError};
 use super::error::read_error;
 use super::read::{Reads, sql_limit};
 use super::row::{self, CALL_COLUMNS, call_columns};
+use crate::domain::id::ToolName;
 use crate::domain::time::Timestamp;
 
-/// Calls that wait for nothing come in order from `idx_calls_status`; those with a due time are kept apart in
-/// `idx_calls_due`, so that a million calls that wait for theirs cost nothing here. The index is named, because SQLite would
-/// rather walk the table in order than sort.
+/// Calls that wait for nothing come in order from `idx_calls_ready`; those with a due time are kept apart in
+/// `idx_calls_due`. Both begin with the tool, so that a million calls of a stuck tool cost the other tools nothing. The index
+/// is named, because SQLite would rather walk the table in order than sort.
 pub(super) const DUE: &str = concat!(
     "SELECT * FROM (SELECT ",
     call_columns!(),
     ", rowid AS place FROM calls \
-     WHERE status = 'pending' AND due_at IS NULL AND lease_until IS NULL AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
+     WHERE tool = ?4 AND status = 'pending' AND due_at IS NULL AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
      UNION ALL \
      SELECT * FROM (SELECT ",
     call_columns!(),
     ", rowid AS place FROM calls INDEXED BY idx_calls_due \
-     WHERE due_at <= ?2 AND status = 'pending' AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
+     WHERE tool = ?4 AND due_at <= ?2 AND status = 'pending' AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
      ORDER BY place LIMIT ?3"
 );
 
@@ -41,9 +42,15 @@ pub(super) const OLDEST_PENDING: &str = "SELECT created_at FROM calls WHERE rowi
      UNION ALL SELECT min(rowid) FROM calls INDEXED BY idx_calls_due WHERE due_at IS NOT NULL))";
 
 impl Reads {
-    pub(super) fn due(&self, now: Timestamp, cursor: DueCursor, limit: usize) -> Result<DuePage, StoreError> {
+    pub(super) fn due(
+        &self,
+        tool: &ToolName,
+        now: Timestamp,
+        cursor: DueCursor,
+        limit: usize,
+    ) -> Result<DuePage, StoreError> {
         // One more than asked for, whose place is where the next page begins.
-        let params = (cursor.0, now.as_seconds(), sql_limit(limit.saturating_add(1)));
+        let params = (cursor.0, now.as_seconds(), sql_limit(limit.saturating_add(1)), tool.as_str());
         let mut found = self.all(DUE, params, |row| {
             let place: i64 = row.get(CALL_COLUMNS).map_err(|error| read_error(&error))?;
             Ok((place, row::snapshot(row)?))

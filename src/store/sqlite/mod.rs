@@ -43,7 +43,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::record::{Recorded, Snapshot};
 use super::{AppendError, DueCursor, DuePage, Filter, Stats, Store, StoreError};
 use crate::domain::event::Event;
-use crate::domain::id::{CallId, IdemKey, Position, Version};
+use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
 use change::Change;
 use writer::{Job, Message};
@@ -153,8 +153,14 @@ impl Store for SqliteStore {
         self.reader.list(filter, before, limit).await
     }
 
-    async fn due(&self, now: Timestamp, cursor: DueCursor, limit: usize) -> Result<DuePage, StoreError> {
-        self.reader.due(now, cursor, limit).await
+    async fn due(
+        &self,
+        tool: &ToolName,
+        now: Timestamp,
+        cursor: DueCursor,
+        limit: usize,
+    ) -> Result<DuePage, StoreError> {
+        self.reader.due(tool, now, cursor, limit).await
     }
 
     async fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<Snapshot>, StoreError> {

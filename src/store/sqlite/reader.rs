@@ -15,7 +15,7 @@ use super::migrate::{self, Found};
 use super::options::{BUSY_TIMEOUT, OpenError};
 use super::paths;
 use super::read::Reads;
-use crate::domain::id::{CallId, IdemKey, Position, Version};
+use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
 
 /// Threads for reads that touch a few rows: two, so that one that has to wait for the disk does not hold up all others.
@@ -101,8 +101,15 @@ impl SqliteReader {
     }
 
     /// See [`Store::due`](crate::store::Store::due).
-    pub async fn due(&self, now: Timestamp, cursor: DueCursor, limit: usize) -> Result<DuePage, StoreError> {
-        ask(&self.quick, move |reads| reads.due(now, cursor, limit)).await
+    pub async fn due(
+        &self,
+        tool: &ToolName,
+        now: Timestamp,
+        cursor: DueCursor,
+        limit: usize,
+    ) -> Result<DuePage, StoreError> {
+        let tool = tool.clone();
+        ask(&self.quick, move |reads| reads.due(&tool, now, cursor, limit)).await
     }
 
     /// See [`Store::expired`](crate::store::Store::expired).

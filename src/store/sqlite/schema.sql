@@ -33,8 +33,10 @@ CREATE TABLE calls (
 -- SQLite needs them to see that a query's own conditions imply them. Within one status, rows are in order of arrival.
 CREATE INDEX idx_calls_status ON calls(status, lease_until)
   WHERE (status = 'pending' OR status = 'running') AND due_at IS NULL;
--- Pending calls that are not to be claimed yet, apart, so that looking for work does not step over them.
-CREATE INDEX idx_calls_due ON calls(due_at) WHERE due_at IS NOT NULL;
+-- Pending calls by tool, so that a worker of one tool does not step over the calls of another. Those that are not to be
+-- claimed yet are kept apart.
+CREATE INDEX idx_calls_ready ON calls(tool) WHERE status = 'pending' AND due_at IS NULL;
+CREATE INDEX idx_calls_due ON calls(tool, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX idx_calls_held ON calls(status) WHERE held_since IS NOT NULL;
 CREATE INDEX idx_calls_failed ON calls(status) WHERE status = 'failed';
 CREATE INDEX idx_calls_client_seq ON calls(client_id, seq) WHERE client_id IS NOT NULL;

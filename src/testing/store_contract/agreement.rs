@@ -49,8 +49,10 @@ async fn agree<S: Store>(store: &S, reference: &MemoryStore, known: &[Snapshot],
     let stats = store.stats(at(now)).await.unwrap();
     assert_eq!(Ok(Stats { wal_bytes: 0, ..stats }), reference.stats(at(now)).await);
     assert_eq!(store.expired(at(now), 7).await, reference.expired(at(now), 7).await);
-    let due = store.due(at(now), DueCursor::default(), 7).await.unwrap().calls;
-    assert_eq!(due, reference.due(at(now), DueCursor::default(), 7).await.unwrap().calls);
+    for tool in ["charge", "sleep"].map(|name| ToolName::parse(name).expect("it is valid")) {
+        let due = store.due(&tool, at(now), DueCursor::default(), 7).await.unwrap().calls;
+        assert_eq!(due, reference.due(&tool, at(now), DueCursor::default(), 7).await.unwrap().calls);
+    }
     let statuses = Status::ALL.into_iter().map(Some).chain([None]);
     for status in statuses {
         for held in [None, Some(true), Some(false)] {

@@ -189,7 +189,14 @@ pub async fn the_last_attempt_that_is_given_up_fails<S: Store>(store: S) {
     assert!(call.call.is_final(), "{:?}", call.call);
     assert_eq!(loaded(&store, &call).await, call);
     assert_eq!(store.expired(at(10_000), 10).await, Ok(vec![]));
-    assert_eq!(store.due(at(10_000), DueCursor::default(), 10).await.unwrap().calls, []);
+    assert_eq!(
+        store
+            .due(&ToolName::parse("charge").unwrap(), at(10_000), DueCursor::default(), 10)
+            .await
+            .unwrap()
+            .calls,
+        []
+    );
 }
 
 pub async fn a_closed_store_is_unavailable<S: Store>(store: S) {

@@ -100,6 +100,10 @@ pub async fn a_list_is_newest_first_and_filtered<S: Store>(store: S) {
     assert_eq!(list(both, None, 10).await, [3]);
 }
 
+fn charge() -> ToolName {
+    ToolName::parse("charge").expect("it is valid")
+}
+
 /// The number of the request that was created at this instant.
 fn number(created_at: Timestamp) -> i64 {
     (created_at.as_micros() - at(0).as_micros()) / 1_000_000
@@ -112,7 +116,8 @@ pub async fn due_calls_come_oldest_first_and_not_before_their_time<S: Store>(sto
     // The first fails and is to run again, not before second 60.
     let failed = does(&store, &does(&store, &first, claim(20, "w")).await, fail(21, 1, true)).await;
     let first = store.append(&failed, vec![retry_at(22, 60)]).await.unwrap();
-    let due = async |seconds| store.due(at(seconds), DueCursor::default(), 10).await.unwrap().calls;
+    let due =
+        async |seconds| store.due(&charge(), at(seconds), DueCursor::default(), 10).await.unwrap().calls;
     assert_eq!(due(59).await, [second.clone(), third.clone()]);
     assert_eq!(due(60).await, [first.clone(), second.clone(), third.clone()]);
     let waiting = Filter { status: Some(Status::Pending), ..Filter::default() };
@@ -134,7 +139,7 @@ pub async fn due_pages_follow_each_other<S: Store>(store: S) {
     let mut cursor = Some(DueCursor::default());
     let mut pages = 0;
     while let Some(from) = cursor {
-        let page = store.due(at(100), from, 3).await.unwrap();
+        let page = store.due(&charge(), at(100), from, 3).await.unwrap();
         // What happens to the calls of one page does not disturb the next.
         for call in page.calls {
             seen.push(key(&call).to_string());
@@ -144,7 +149,10 @@ pub async fn due_pages_follow_each_other<S: Store>(store: S) {
     }
     assert_eq!(seen, (1..=7).map(|n| format!("key-{n}")).collect::<Vec<_>>());
     assert_eq!(pages, 3);
-    let none = store.due(at(100), DueCursor::default(), 3).await.unwrap();
+    let other = ToolName::parse("other").unwrap();
+    let others = store.due(&other, at(100), DueCursor::default(), 3).await.unwrap();
+    assert!(others.calls.is_empty() && others.next.is_none(), "calls of another tool are not in the way");
+    let none = store.due(&charge(), at(100), DueCursor::default(), 3).await.unwrap();
     assert!(none.calls.is_empty() && none.next.is_none());
 }
 

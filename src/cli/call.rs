@@ -1,0 +1,168 @@
+//! `callonce call`: one call, from its key to its result.
+
+use std::time::Duration;
+
+use clap::Args;
+use reqwest::Method;
+use serde::Deserialize;
+
+use super::config::duration;
+use super::exit::{Exit, Failure};
+use super::output::{Output, emit_object, say};
+use super::source::{Server, by_key, refusal};
+use crate::domain::id::{ClientId, IdemKey, ToolName};
+use crate::domain::json::{self, Value};
+use crate::engine::clock::Stopwatch;
+use crate::engine::ids;
+use crate::http::client::{Answer, Ask, Client, ClientError};
+
+/// The longest wait a server grants for one answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Make one call and wait for its result.
+///
+/// The key is printed before anything is sent. If the outcome stays unknown, the same command with that --key settles it:
+/// never send the same intention with another key.
+#[derive(Debug, Args)]
+pub(super) struct Call {
+    /// The tool to run.
+    #[arg(value_name = "TOOL", value_parser = ToolName::parse)]
+    tool: ToolName,
+    /// One argument; VALUE is JSON where it parses, else a string.
+    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = argument)]
+    arg: Vec<(String, Value)>,
+    /// All arguments, as a JSON object; empty for none.
+    #[arg(long, value_name = "JSON", conflicts_with = "arg", value_parser = arguments)]
+    args: Option<Value>,
+    /// The key that names this call; a random one is made if it is not given.
+    #[arg(long, value_name = "K", env = "CALLONCE_KEY", value_parser = IdemKey::parse)]
+    key: Option<IdemKey>,
+    /// Who sends it.
+    #[arg(long, value_name = "CLIENT", value_parser = ClientId::parse)]
+    client_id: Option<ClientId>,
+    /// The client's own number for it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=(1 << 53) - 1))]
+    seq: Option<i64>,
+    /// How long one answer may take, on top of what the server is asked to wait.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    timeout: Duration,
+    /// How long to wait for the result.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    wait: Duration,
+    #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What decides how a command ends.
+#[derive(Deserialize)]
+struct State {
+    status: String,
+    #[serde(rename = "final")]
+    is_final: bool,
+    held: Option<serde::de::IgnoredAny>,
+}
+
+impl Call {
+    pub(super) async fn run(self) -> Result<Exit, Failure> {
+        let client = self.server.open()?;
+        let key = match &self.key {
+            Some(key) => key.clone(),
+            None => ids::key(),
+        };
+        say(&format!("key {key}"));
+        let answer = self.settle(&client, &key).await.map_err(|error| {
+            let mut failure = Failure::from(error);
+            if failure.exit == Exit::Open {
+                failure.message +=
+                    &format!("; the outcome is unknown: repeat the command with --key '{key}' to settle it");
+            }
+            failure
+        })?;
+        let state: State = match answer.status {
+            200 | 202 => serde_json::from_str(&answer.body)
+                .map_err(|error| Failure::new(Exit::Open, format!("the answer is not a call: {error}")))?,
+            _ => return Err(refusal(&answer)),
+        };
+        emit_object(&answer.body, self.output.output)?;
+        Ok(match (state.status.as_str(), state.is_final) {
+            ("succeeded", _) => Exit::Done,
+            ("failed", true) => Exit::Failed,
+            ("failed", false) => Exit::Retryable,
+            _ => {
+                let why = if state.held.is_some() {
+                    "it is held: its outcome is unknown"
+                } else {
+                    "it is still open"
+                };
+                say(&format!("{why}; look again with: callonce get --key '{key}'"));
+                Exit::Open
+            }
+        })
+    }
+
+    /// Sends the call, then waits for it to settle.
+    async fn settle(&self, client: &Client, key: &IdemKey) -> Result<Answer, ClientError> {
+        let watch = Stopwatch::start();
+        let path = by_key(key);
+        let mut ask = Ask {
+            method: Method::POST,
+            path: "/v1/tool-calls",
+            key: Some(key.as_str()),
+            wait: None,
+            body: Some(self.body()),
+        };
+        loop {
+            let left = self.wait.saturating_sub(watch.elapsed());
+            ask.wait = Some(left.min(LONGEST_WAIT));
+            let answer = client.ask(ask, self.timeout).await?;
+            if answer.status != 202 && !still_open(&answer) || left.is_zero() {
+                return Ok(answer);
+            }
+            if held(&answer) {
+                return Ok(answer);
+            }
+            ask = Ask::get(&path);
+        }
+    }
+
+    fn body(&self) -> String {
+        let args = self.args.clone().unwrap_or_else(|| Value::Object(self.arg.clone()));
+        let mut members =
+            vec![("args".to_string(), args), ("tool".to_string(), Value::String(self.tool.as_str().into()))];
+        if let Some(client_id) = &self.client_id {
+            members.push(("client_id".into(), Value::String(client_id.as_str().into())));
+        }
+        if let Some(seq) = self.seq {
+            members.push(("seq".into(), Value::from(seq)));
+        }
+        Value::Object(members).canonical().as_str().into()
+    }
+}
+
+fn still_open(answer: &Answer) -> bool {
+    let state = serde_json::from_str::<State>(&answer.body);
+    answer.status == 200 && state.is_ok_and(|state| matches!(state.status.as_str(), "pending" | "running"))
+}
+
+fn held(answer: &Answer) -> bool {
+    serde_json::from_str::<State>(&answer.body).is_ok_and(|state| state.held.is_some())
+}
+
+fn argument(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    let value = json::parse(value.as_bytes()).unwrap_or_else(|_| Value::String(value.into()));
+    Ok((name.into(), value))
+}
+
+fn arguments(text: &str) -> Result<Value, String> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(vec![]));
+    }
+    let args = json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
+    match args.as_object() {
+        Some(_) => Ok(args),
+        None => Err(format!("expected an object, found {}", args.kind_name())),
+    }
+}

@@ -1,0 +1,119 @@
+//! How things are shown: data to stdout as a table, JSON or NDJSON; talk to stderr.
+
+use std::io::{IsTerminal, Write};
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde_json::Value;
+
+use super::exit::{Exit, Failure};
+
+/// How data is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    Table,
+    /// One JSON document.
+    Json,
+    /// One JSON document a line.
+    Ndjson,
+}
+
+/// The option that every command with data has.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Output {
+    /// How to show data.
+    #[arg(long, value_name = "FORMAT", env = "CALLONCE_OUTPUT", default_value = "table")]
+    pub(super) output: Format,
+}
+
+/// Tells a person something.
+pub(super) fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "callonce: {message}");
+}
+
+/// Tells a person what went wrong.
+pub(super) fn complain(message: &str) {
+    let _ = writeln!(std::io::stderr(), "callonce: error: {message}");
+}
+
+/// Writes a line of data. A reader who has enough (`| head`) ends the command quietly.
+pub(super) fn emit(line: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Storage, format!("stdout: {error}")))
+        }
+        Err(_) => std::process::exit(Exit::Done as i32),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Shows one object: as it came, or as a list of its members.
+pub(super) fn emit_object(json: &str, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json | Format::Ndjson => emit(json),
+        Format::Table => {
+            let object = parse(json)?;
+            let mut table = table();
+            for (name, value) in object.as_object().into_iter().flatten() {
+                if !value.is_null() {
+                    table.add_row([name.clone(), cell(value)]);
+                }
+            }
+            emit(&table.trim_fmt())
+        }
+    }
+}
+
+/// Shows many objects: as they came, or as rows with these columns.
+pub(super) fn emit_rows(
+    objects: &[Box<serde_json::value::RawValue>],
+    columns: &[&str],
+    format: Format,
+) -> Result<(), Failure> {
+    match format {
+        Format::Json => {
+            let all = serde_json::to_string(objects)
+                .map_err(|error| Failure::new(Exit::Storage, error.to_string()))?;
+            emit(&all)
+        }
+        Format::Ndjson => objects.iter().try_for_each(|object| emit(object.get())),
+        Format::Table => {
+            let mut table = table();
+            table.set_header(columns.to_vec());
+            for object in objects {
+                let object = parse(object.get())?;
+                table
+                    .add_row(columns.iter().map(|column| object.get(*column).map_or_else(String::new, cell)));
+            }
+            emit(&table.trim_fmt())
+        }
+    }
+}
+
+fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let arrangement = match std::io::stdout().is_terminal() {
+        true => ContentArrangement::Dynamic,
+        false => ContentArrangement::Disabled,
+    };
+    table.set_content_arrangement(arrangement);
+    table
+}
+
+/// A value in a table: strings as they are, everything else as JSON. Control characters are escaped, because what is
+/// shown came from clients and a terminal obeys them.
+fn cell(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => text
+            .chars()
+            .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+            .collect(),
+        None if value.is_null() => String::new(),
+        None => value.to_string(),
+    }
+}
+
+fn parse(json: &str) -> Result<Value, Failure> {
+    serde_json::from_str(json).map_err(|error| Failure::new(Exit::Unreachable, format!("not JSON: {error}")))
+}

@@ -1,0 +1,284 @@
+//! Where a command looks: a database file, read beside a running server, or the server itself.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::exit::{Exit, Failure};
+use crate::domain::id::{CallId, IdemKey, Position, Version};
+use crate::engine::clock::Clock;
+use crate::http::client::{Answer, Ask, Client, ClientError};
+use crate::http::wire;
+use crate::store::sqlite::{OpenError, SqliteReader};
+use crate::store::{Filter, Recorded, StoreError};
+
+/// How long a look may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How many rows are read at once.
+const PAGE: usize = 500;
+
+/// Where to look.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Source {
+    /// Read this database file, also beside a running server.
+    #[arg(long, value_name = "FILE", conflicts_with = "base")]
+    db: Option<PathBuf>,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Which server to ask.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Server {
+    /// Ask the server at this address.
+    #[arg(long, value_name = "URL", env = "CALLONCE_BASE", default_value = "http://127.0.0.1:8081")]
+    base: String,
+}
+
+/// Which call to look at.
+#[derive(Debug, Clone)]
+pub(super) enum Named {
+    Id(CallId),
+    Key(IdemKey),
+}
+
+/// An opened [`Source`].
+pub(super) enum Opened {
+    Db(SqliteReader),
+    Base(Client),
+}
+
+impl Server {
+    pub(super) fn open(&self) -> Result<Client, Failure> {
+        Client::new(&self.base).map_err(Into::into)
+    }
+}
+
+impl Source {
+    pub(super) fn open(&self) -> Result<Opened, Failure> {
+        match &self.db {
+            Some(path) => Ok(Opened::Db(SqliteReader::open(path)?)),
+            None => Ok(Opened::Base(self.server.open()?)),
+        }
+    }
+}
+
+impl Opened {
+    /// The call as JSON.
+    pub(super) async fn call(&self, named: &Named) -> Result<String, Failure> {
+        match self {
+            Self::Db(db) => {
+                let found = match named {
+                    Named::Id(id) => db.load(*id).await?,
+                    Named::Key(key) => db.find(key).await?,
+                };
+                let snapshot = found.ok_or_else(not_found)?;
+                Ok(json(&wire::CallView::of(&snapshot)))
+            }
+            Self::Base(client) => match named {
+                Named::Id(id) => look(client, &format!("/v1/tool-calls/{id}")).await,
+                Named::Key(key) => look(client, &by_key(key)).await,
+            },
+        }
+    }
+
+    /// Calls as JSON, newest first, at most `limit`.
+    pub(super) async fn list(&self, filter: &Filter, limit: usize) -> Result<Vec<Box<RawValue>>, Failure> {
+        let mut rows = Vec::new();
+        match self {
+            Self::Db(db) => {
+                let mut before = None;
+                while rows.len() < limit {
+                    let page = db.list(filter, before, PAGE.min(limit - rows.len())).await?;
+                    let Some(oldest) = page.last().and_then(|snapshot| snapshot.call.request()) else {
+                        break;
+                    };
+                    before = Some(oldest.call_id);
+                    rows.extend(page.iter().map(|snapshot| raw(&wire::CallView::of(snapshot))));
+                }
+            }
+            Self::Base(client) => {
+                #[derive(Deserialize)]
+                struct Page {
+                    calls: Vec<Box<RawValue>>,
+                    next_cursor: Option<String>,
+                }
+                let mut cursor = None;
+                while rows.len() < limit {
+                    let path = list_path(filter, PAGE.min(limit - rows.len()), cursor.as_deref());
+                    let page: Page = understand(&look(client, &path).await?)?;
+                    rows.extend(page.calls);
+                    cursor = page.next_cursor;
+                    if cursor.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The counters as JSON.
+    pub(super) async fn stats(&self) -> Result<String, Failure> {
+        match self {
+            Self::Db(db) => {
+                let now = Clock::System.now();
+                Ok(json(&wire::StatsView::of(&db.stats(now).await?, now)))
+            }
+            Self::Base(client) => look(client, "/stats").await,
+        }
+    }
+
+    /// The events of a call, or of the whole log, each handed to `show` as JSON.
+    pub(super) async fn events(
+        &self,
+        id: Option<CallId>,
+        mut show: impl FnMut(Box<RawValue>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match (self, id) {
+            (Self::Db(db), Some(id)) => {
+                let mut after = Version::NONE;
+                loop {
+                    let page = db.history(id, after, PAGE).await?;
+                    let Some(last) = page.last() else { break };
+                    after = last.entry.version;
+                    page.iter().try_for_each(|recorded| show(raw(&line(recorded))))?;
+                }
+                if after == Version::NONE { Err(not_found()) } else { Ok(()) }
+            }
+            (Self::Db(db), None) => {
+                let mut after = Position::START;
+                loop {
+                    let page = db.scan(after, PAGE).await?;
+                    let Some(last) = page.last() else { return Ok(()) };
+                    after = last.position;
+                    page.iter().try_for_each(|recorded| show(raw(&line(recorded))))?;
+                }
+            }
+            (Self::Base(client), Some(id)) => {
+                #[derive(Deserialize)]
+                struct Events {
+                    events: Vec<Box<RawValue>>,
+                }
+                let found: Events = understand(&look(client, &format!("/v1/tool-calls/{id}/events")).await?)?;
+                found.events.into_iter().try_for_each(show)
+            }
+            (Self::Base(_), None) => Err(Failure::new(
+                Exit::Usage,
+                "a server shows the events of one call: name its ID, or read the whole log with --db FILE",
+            )),
+        }
+    }
+}
+
+/// An event with the call it belongs to, which matters where many calls are shown.
+#[derive(serde::Serialize)]
+struct Line<'a> {
+    call_id: String,
+    #[serde(flatten)]
+    event: wire::EventView<'a>,
+}
+
+fn line(recorded: &Recorded) -> Line<'_> {
+    Line { call_id: recorded.entry.call_id.to_string(), event: wire::EventView::of(recorded) }
+}
+
+/// The path that finds a call by its key.
+pub(super) fn by_key(key: &IdemKey) -> String {
+    let key = percent_encoding::utf8_percent_encode(key.as_str(), percent_encoding::NON_ALPHANUMERIC);
+    format!("/v1/tool-calls/by-key/{key}")
+}
+
+fn list_path(filter: &Filter, limit: usize, cursor: Option<&str>) -> String {
+    let encode = |text: &str| {
+        percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
+    let pairs = [
+        Some(format!("limit={limit}")),
+        filter.status.map(|status| format!("status={status}")),
+        filter.tool.as_ref().map(|tool| format!("tool={}", encode(tool.as_str()))),
+        filter.client_id.as_ref().map(|client| format!("client_id={}", encode(client.as_str()))),
+        filter.held.map(|held| format!("held={held}")),
+        cursor.map(|cursor| format!("cursor={}", encode(cursor))),
+    ];
+    format!("/v1/tool-calls?{}", pairs.into_iter().flatten().collect::<Vec<_>>().join("&"))
+}
+
+async fn look(client: &Client, path: &str) -> Result<String, Failure> {
+    let answer = client.ask(Ask::get(path), TIMEOUT).await?;
+    match answer.status {
+        200 => Ok(answer.body),
+        _ => Err(refusal(&answer)),
+    }
+}
+
+/// What an answer that is not a success means to a command.
+pub(super) fn refusal(answer: &Answer) -> Failure {
+    #[derive(Deserialize)]
+    struct Problem {
+        error: Detail,
+    }
+    #[derive(Deserialize)]
+    struct Detail {
+        code: String,
+        message: String,
+    }
+    let exit = match answer.status {
+        404 => Exit::NotFound,
+        409 => Exit::Conflict,
+        400..=499 => Exit::Usage,
+        _ => Exit::Open,
+    };
+    match serde_json::from_str::<Problem>(&answer.body) {
+        Ok(Problem { error }) => Failure::new(exit, format!("{}: {}", error.code, error.message)),
+        Err(_) => Failure::new(exit, format!("the server answered {}", answer.status)),
+    }
+}
+
+fn understand<'a, T: Deserialize<'a>>(body: &'a str) -> Result<T, Failure> {
+    serde_json::from_str(body).map_err(|error| {
+        Failure::new(Exit::Open, format!("the answer is not what a callonce server sends: {error}"))
+    })
+}
+
+fn json(view: &impl serde::Serialize) -> String {
+    raw(view).get().to_string()
+}
+
+fn raw(view: &impl serde::Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(view).expect("our own views are always JSON")
+}
+
+fn not_found() -> Failure {
+    Failure::new(Exit::NotFound, "not_found: no such call")
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(Exit::Storage, error.to_string())
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let exit = match &error {
+            OpenError::Locked { .. } => Exit::Locked,
+            OpenError::Storage { .. } | OpenError::DataLoss { .. } => Exit::Storage,
+            OpenError::Refused { .. } => Exit::Config,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let exit = match &error {
+            ClientError::Invalid(_) => Exit::Usage,
+            ClientError::Unreachable { .. } => Exit::Unreachable,
+            ClientError::Unknown { .. } => Exit::Open,
+        };
+        Self::new(exit, error.to_string())
+    }
+}

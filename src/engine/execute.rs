@@ -1,0 +1,80 @@
+//! The loop: load → decide → append; on a conflict decide again from the call as it is now.
+
+use super::clock::Stopwatch;
+use super::observe::Happening;
+use super::{Engine, EngineError};
+use crate::domain::command::Command;
+use crate::domain::decide;
+use crate::domain::event::Event;
+use crate::store::{AppendError, Snapshot, Store, StoreError};
+
+/// How often one command may lose its version before something is wrong: every loss means that somebody else's append
+/// to the same call won, and a call has few events.
+const MAX_CONFLICTS: usize = 64;
+
+/// What a command did.
+pub(super) struct Executed {
+    /// The call after it.
+    pub(super) snapshot: Snapshot,
+    /// Whether it appended events; if not, the call as it is answered it.
+    pub(super) appended: bool,
+}
+
+impl<S: Store> Engine<S> {
+    /// Carries `command` out on the call that `known` shows, however old that view is.
+    pub(super) async fn execute(&self, known: Snapshot, command: &Command) -> Result<Executed, EngineError> {
+        let mut before = known;
+        for _ in 0..MAX_CONFLICTS {
+            let events = decide(&before.call, command)?;
+            if events.is_empty() {
+                return Ok(Executed { snapshot: before, appended: false });
+            }
+            match self.append(&before, events).await {
+                Ok(after) => return Ok(Executed { snapshot: after, appended: true }),
+                Err(AppendError::Conflict(current)) => before = *current,
+                Err(AppendError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Internal(format!(
+            "the call moved on {MAX_CONFLICTS} times while one command was decided"
+        )))
+    }
+
+    async fn append(&self, before: &Snapshot, events: Vec<Event>) -> Result<Snapshot, AppendError> {
+        let watch = Stopwatch::start();
+        let result = self.inner.store.append(before, events.clone()).await;
+        match &result {
+            Ok(after) => {
+                self.store_works();
+                if let Some(request) = after.call.request() {
+                    let (call_id, events) = (request.call_id, events.as_slice());
+                    self.inner.observer.observe(&Happening::Appended {
+                        call_id,
+                        events,
+                        took: watch.elapsed(),
+                    });
+                    self.inner.waiters.publish(call_id, after);
+                }
+            }
+            Err(AppendError::Conflict(_)) => self.store_works(),
+            Err(AppendError::Store(error)) => self.store_failed(error),
+        }
+        result
+    }
+
+    /// Notes that the store works, and says so if it did not before.
+    pub(super) fn store_works(&self) {
+        if let Some(fault) = self.inner.health.store_works() {
+            tracing::info!(%fault, "the store works again");
+        }
+    }
+
+    /// Notes a fault of the store, and logs each kind once, not once a call.
+    pub(super) fn store_failed(&self, error: &StoreError) {
+        let fault = error.to_string();
+        self.inner.observer.observe(&Happening::StoreFailed { error: &fault });
+        if self.inner.health.store_failed(&fault) {
+            tracing::error!(%fault, "the store failed");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What runs: the trait that a tool implements, and the registry of those that are configured.
+
+mod charge;
+mod fail;
+mod send_email;
+mod sleep;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use charge::Charge;
+pub use fail::Fail;
+pub use send_email::SendEmail;
+pub use sleep::Sleep;
+
+pub use crate::domain::call::Failure;
+use crate::domain::id::{CallId, EffectId, InvalidId, ToolName};
+use crate::domain::json::{Canonical, Value};
+pub use crate::domain::policy::Interrupted;
+
+/// Something a call can run.
+///
+/// The engine claims the call before it runs the tool and records the outcome after it, so a process that dies in
+/// between leaves an attempt whose outcome is unknown. [`Terms::interrupted`] says what that means for this tool.
+pub trait Tool: Send + Sync + 'static {
+    /// Its name: ASCII letters, digits, `_`, `-` and `.`.
+    fn name(&self) -> &str;
+
+    /// The terms it runs under.
+    fn terms(&self) -> Terms;
+
+    /// Whether it could run with these args. Asked before a key is taken, so a refused request leaves its key free.
+    ///
+    /// # Errors
+    /// [`InvalidArgs`] names the member and says what is expected.
+    fn check(&self, args: &Value) -> Result<(), InvalidArgs>;
+
+    /// Runs one attempt. Must not block its thread; is dropped at its time limit; may panic, which ends the attempt
+    /// as interrupted.
+    fn run(&self, invocation: Invocation) -> Running<'_>;
+}
+
+/// An attempt under way.
+pub type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+
+/// The terms a tool runs under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Whether its success owes an effect.
+    pub side_effect: bool,
+    /// What an interrupted attempt means. A tool with a side effect that is not sure says `Hold`.
+    pub interrupted: Interrupted,
+    /// How long an attempt may run, if the tool has a limit of its own; must be shorter than the lease.
+    pub time_limit: Option<Duration>,
+    /// Whether it waits for nothing outside this process, so that it needs no worker to itself.
+    pub local: bool,
+}
+
+/// One attempt, as its tool sees it.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// Whose attempt it is.
+    pub call_id: CallId,
+    /// The id of the effect: the same for all attempts of the call. Hand it to the downstream as its idempotency key.
+    pub effect_id: EffectId,
+    /// Counted from 1.
+    pub attempt: u32,
+    /// The args, in canonical form.
+    pub args: Canonical,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// It happened.
+    Succeeded {
+        /// What the client gets.
+        result: Value,
+        /// What was moved, for tools that move an amount.
+        amount: Option<i64>,
+    },
+    /// It did not happen.
+    Failed(Failure),
+    /// The tool cannot tell.
+    Unknown {
+        /// Why not, for people.
+        message: String,
+    },
+}
+
+/// Args that a tool cannot run with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("args.{member}: {problem}")]
+pub struct InvalidArgs {
+    member: &'static str,
+    problem: String,
+}
+
+impl InvalidArgs {
+    /// Says which member is wrong, and how.
+    pub fn new(member: &'static str, problem: impl Into<String>) -> Self {
+        Self { member, problem: problem.into() }
+    }
+
+    /// A member of another kind than the one expected.
+    fn expected(member: &'static str, expected: &str, found: Option<&Value>) -> Self {
+        let found = found.map_or("nothing", Value::kind_name);
+        Self::new(member, format!("expected {expected}, found {found}"))
+    }
+}
+
+/// Args were checked before the key was taken; a tool that has changed its mind since fails its old calls for good.
+impl From<InvalidArgs> for Outcome {
+    fn from(invalid: InvalidArgs) -> Self {
+        Self::Failed(Failure {
+            code: "bad_args".into(),
+            message: invalid.to_string(),
+            retryable: false,
+            cause: None,
+        })
+    }
+}
+
+/// The tools that are configured.
+#[derive(Clone, Default)]
+pub struct Registry(BTreeMap<ToolName, Arc<dyn Tool>>);
+
+impl Registry {
+    /// The four samples, one for each path an execution can take.
+    pub fn samples() -> Self {
+        let mut registry = Self::default();
+        for tool in [Arc::new(Charge) as Arc<dyn Tool>, Arc::new(SendEmail), Arc::new(Sleep), Arc::new(Fail)]
+        {
+            registry.register(tool).expect("the sample tools have valid names");
+        }
+        registry
+    }
+
+    /// Adds a tool, in place of one with the same name.
+    ///
+    /// # Errors
+    /// If its name is not one.
+    pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), InvalidId> {
+        self.0.insert(ToolName::parse(tool.name())?, tool);
+        Ok(())
+    }
+
+    pub(super) fn get(&self, name: &ToolName) -> Option<&Arc<dyn Tool>> {
+        self.0.get(name)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&ToolName, &Arc<dyn Tool>)> {
+        self.0.iter()
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.0.keys().map(ToString::to_string).collect()
+    }
+}

@@ -1,0 +1,9 @@
+//! Does the engine run each call once, whatever its tools, its clock and its store do?
+
+mod fences;
+mod harness;
+mod lanes;
+mod restarts;
+mod submits;
+mod tools;
+mod waiting;
