@@ -12,12 +12,12 @@ use crate::domain::id::ToolName;
 use crate::domain::time::Timestamp;
 
 /// Calls that wait for nothing come in order from `idx_calls_ready`; those with a due time are kept apart in
-/// `idx_calls_due`. Both begin with the tool, so that a million calls of a stuck tool cost the other tools nothing. The index
-/// is named, because SQLite would rather walk the table in order than sort.
+/// `idx_calls_due`. Both begin with the tool, so that a million calls of a stuck tool cost the other tools nothing. They
+/// are named, because SQLite would rather walk the table in order than sort.
 pub(super) const DUE: &str = concat!(
     "SELECT * FROM (SELECT ",
     call_columns!(),
-    ", rowid AS place FROM calls \
+    ", rowid AS place FROM calls INDEXED BY idx_calls_ready \
      WHERE tool = ?4 AND status = 'pending' AND due_at IS NULL AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
      UNION ALL \
      SELECT * FROM (SELECT ",
