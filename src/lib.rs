@@ -2,3 +2,5 @@
 pub mod domain;
 pub mod engine;
 pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
