@@ -75,7 +75,8 @@ impl Call {
         let answer = self.settle(&client, &key).await.map_err(|error| {
             let mut failure = Failure::from(error);
             if failure.exit == Exit::Open {
-                failure.message += &format!("; the outcome is unknown: repeat the command with --key '{key}' to settle it");
+                failure.message +=
+                    &format!("; the outcome is unknown: repeat the command with --key '{key}' to settle it");
             }
             failure
         })?;
@@ -90,7 +91,11 @@ impl Call {
             ("failed", true) => Exit::Failed,
             ("failed", false) => Exit::Retryable,
             _ => {
-                let why = if state.held.is_some() { "it is held: its outcome is unknown" } else { "it is still open" };
+                let why = if state.held.is_some() {
+                    "it is held: its outcome is unknown"
+                } else {
+                    "it is still open"
+                };
                 say(&format!("{why}; look again with: callonce get --key '{key}'"));
                 Exit::Open
             }
@@ -124,10 +129,8 @@ impl Call {
 
     fn body(&self) -> String {
         let args = self.args.clone().unwrap_or_else(|| Value::Object(self.arg.clone()));
-        let mut members = vec![
-            ("args".to_string(), args),
-            ("tool".to_string(), Value::String(self.tool.as_str().into())),
-        ];
+        let mut members =
+            vec![("args".to_string(), args), ("tool".to_string(), Value::String(self.tool.as_str().into()))];
         if let Some(client_id) = &self.client_id {
             members.push(("client_id".into(), Value::String(client_id.as_str().into())));
         }
@@ -157,8 +160,9 @@ fn arguments(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Ok(Value::Object(vec![]));
     }
-    match json::parse(text.as_bytes()).map_err(|error| error.to_string())? {
-        args @ Value::Object(_) => Ok(args),
-        other => Err(format!("expected an object, found {}", other.kind_name())),
+    let args = json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
+    match args.as_object() {
+        Some(_) => Ok(args),
+        None => Err(format!("expected an object, found {}", args.kind_name())),
     }
 }

@@ -28,7 +28,19 @@ mod tests {
         assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
-        for nonsense in ["", "30", "0", "0s", "-1s", "s", "1 fortnight", "NaNs", "1e400s", "99999999999999999999s", "1000years"] {
+        for nonsense in [
+            "",
+            "30",
+            "0",
+            "0s",
+            "-1s",
+            "s",
+            "1 fortnight",
+            "NaNs",
+            "1e400s",
+            "99999999999999999999s",
+            "1000years",
+        ] {
             let refusal = duration(nonsense).expect_err(nonsense);
             assert!(!refusal.is_empty(), "{nonsense}");
         }

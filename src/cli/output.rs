@@ -65,7 +65,11 @@ pub(super) fn emit_object(json: &str, format: Format) -> Result<(), Failure> {
 }
 
 /// Shows many objects: as they came, or as rows with these columns.
-pub(super) fn emit_rows(objects: &[Box<serde_json::value::RawValue>], columns: &[&str], format: Format) -> Result<(), Failure> {
+pub(super) fn emit_rows(
+    objects: &[Box<serde_json::value::RawValue>],
+    columns: &[&str],
+    format: Format,
+) -> Result<(), Failure> {
     match format {
         Format::Json => {
             let all = serde_json::to_string(objects)
@@ -78,7 +82,8 @@ pub(super) fn emit_rows(objects: &[Box<serde_json::value::RawValue>], columns: &
             table.set_header(columns.to_vec());
             for object in objects {
                 let object = parse(object.get())?;
-                table.add_row(columns.iter().map(|column| object.get(*column).map_or_else(String::new, cell)));
+                table
+                    .add_row(columns.iter().map(|column| object.get(*column).map_or_else(String::new, cell)));
             }
             emit(&table.trim_fmt())
         }
@@ -87,7 +92,7 @@ pub(super) fn emit_rows(objects: &[Box<serde_json::value::RawValue>], columns: &
 
 fn table() -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
+    table.load_style(presets::NOTHING);
     let arrangement = match std::io::stdout().is_terminal() {
         true => ContentArrangement::Dynamic,
         false => ContentArrangement::Disabled,
@@ -99,12 +104,13 @@ fn table() -> Table {
 /// A value in a table: strings as they are, everything else as JSON. Control characters are escaped, because what is
 /// shown came from clients and a terminal obeys them.
 fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => {
-            text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
-        }
-        other => other.to_string(),
+    match value.as_str() {
+        Some(text) => text
+            .chars()
+            .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+            .collect(),
+        None if value.is_null() => String::new(),
+        None => value.to_string(),
     }
 }
 

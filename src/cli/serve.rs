@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use tokio::net::TcpListener;
@@ -15,13 +15,17 @@ use tracing_subscriber::EnvFilter;
 use super::config::duration;
 use super::exit::{Exit, Failure};
 use super::output::{complain, say};
+use crate::domain::id::Owner;
 use crate::domain::policy::DEFAULT_MAX_ATTEMPTS;
+use crate::engine::clock::Clock;
 use crate::engine::crash::CrashPoints;
 use crate::engine::tools::Registry;
-use crate::engine::{Engine, Settings};
-use crate::http;
+use crate::engine::{Engine, Settings, ids};
+use crate::http::accept;
+use crate::http::limits::Limits;
 use crate::http::metrics::Metrics;
-use crate::store::sqlite::{OpenError, Options, SqliteStore};
+use crate::http::router::router;
+use crate::store::sqlite::{Holder, OpenError, Options, SqliteStore};
 
 /// The exit code of a process that a second signal ends at once, as shells report an interrupt.
 const INTERRUPTED: i32 = 130;
@@ -61,8 +65,8 @@ pub(super) struct Serve {
     #[arg(long, env = "CALLONCE_ACCEPT_DATA_LOSS")]
     accept_data_loss: bool,
     /// Start although the file lies on a network file system, where SQLite's locks may not hold.
-    #[arg(long, env = "CALLONCE_ALLOW_NETWORK_FS")]
-    allow_network_fs: bool,
+    #[arg(long, env = "CALLONCE_ALLOW_NETWORK_FILESYSTEM")]
+    allow_network_filesystem: bool,
     /// What to log, as in `info` or `callonce=debug`.
     #[arg(long, value_name = "FILTER", env = "CALLONCE_LOG", default_value = "info")]
     log: String,
@@ -82,9 +86,11 @@ impl Serve {
         self.start_log()?;
         let crash = self.crash_points()?;
         raise_file_limit();
-        let store = SqliteStore::open(&self.db, self.store_options(&crash)).map_err(refused)?;
+        let owner = ids::owner();
+        let store = SqliteStore::open(&self.db, self.store_options(&owner, &crash)).map_err(refused)?;
         let metrics = Arc::new(Metrics::default());
         let settings = Settings {
+            owner,
             workers: self.workers,
             lease: self.lease,
             time_limit: self.time_limit,
@@ -103,7 +109,9 @@ impl Serve {
 
         let shutdown = CancellationToken::new();
         tokio::spawn(await_signals(shutdown.clone()));
-        http::serve(listener, engine.clone(), metrics, shutdown, self.drain).await;
+        let limits = Limits::default();
+        let app = router(engine.clone(), metrics, limits);
+        accept::serve(listener, app, limits, shutdown, self.drain).await;
         match engine.stop(self.drain).await {
             true => say("stopped; everything that ran has finished"),
             false => say("stopped; what still ran is taken up again at the next start"),
@@ -131,11 +139,16 @@ impl Serve {
         }
     }
 
-    fn store_options(&self, crash: &CrashPoints) -> Options {
+    fn store_options(&self, owner: &Owner, crash: &CrashPoints) -> Options {
+        let holder = Holder {
+            boot: Some(owner.to_string()),
+            since: Some(humantime::format_rfc3339_seconds(SystemTime::from(Clock::System.now())).to_string()),
+            ..Holder::this_process()
+        };
         let mut options = Options {
             accept_data_loss: self.accept_data_loss,
-            allow_network_fs: self.allow_network_fs,
-            ..Options::default()
+            allow_network_filesystem: self.allow_network_filesystem,
+            ..Options::new(holder)
         };
         if crash.is_armed() {
             let crash = crash.clone();
@@ -155,7 +168,8 @@ impl Serve {
 
 /// The first signal asks for a drain, the second one ends the process where it is.
 async fn await_signals(shutdown: CancellationToken) {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
         complain("signals cannot be caught; stop this server with kill -9, which loses nothing");
         return;
@@ -185,10 +199,10 @@ fn raise_file_limit() {
 }
 
 fn refused(error: OpenError) -> Failure {
-    let exit = match &error {
-        OpenError::Locked { .. } => Exit::Locked,
-        OpenError::Storage { .. } | OpenError::DataLoss { .. } => Exit::Storage,
-        OpenError::Refused { .. } => Exit::Config,
-    };
-    Failure::new(exit, error.to_string())
+    let loss = matches!(error, OpenError::DataLoss { .. });
+    let mut failure = Failure::from(error);
+    if loss {
+        failure.message += "; put the right file back, or start with what is there: --accept-data-loss";
+    }
+    failure
 }

@@ -92,7 +92,9 @@ impl Opened {
                 let mut before = None;
                 while rows.len() < limit {
                     let page = db.list(filter, before, PAGE.min(limit - rows.len())).await?;
-                    let Some(oldest) = page.last().and_then(|snapshot| snapshot.call.request()) else { break };
+                    let Some(oldest) = page.last().and_then(|snapshot| snapshot.call.request()) else {
+                        break;
+                    };
                     before = Some(oldest.call_id);
                     rows.extend(page.iter().map(|snapshot| raw(&wire::CallView::of(snapshot))));
                 }
@@ -190,7 +192,9 @@ pub(super) fn by_key(key: &IdemKey) -> String {
 }
 
 fn list_path(filter: &Filter, limit: usize, cursor: Option<&str>) -> String {
-    let encode = |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let encode = |text: &str| {
+        percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
     let pairs = [
         Some(format!("limit={limit}")),
         filter.status.map(|status| format!("status={status}")),
@@ -234,8 +238,9 @@ pub(super) fn refusal(answer: &Answer) -> Failure {
 }
 
 fn understand<'a, T: Deserialize<'a>>(body: &'a str) -> Result<T, Failure> {
-    serde_json::from_str(body)
-        .map_err(|error| Failure::new(Exit::Open, format!("the answer is not what a callonce server sends: {error}")))
+    serde_json::from_str(body).map_err(|error| {
+        Failure::new(Exit::Open, format!("the answer is not what a callonce server sends: {error}"))
+    })
 }
 
 fn json(view: &impl serde::Serialize) -> String {

@@ -29,7 +29,7 @@ pub struct Policy {
     pub max_attempts: u32,
 }
 
-/// The default lease: three times the longest sample tool, as the seed reasons.
+/// The default lease: three times the longest sample tool.
 pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
 /// The default time limit: leaves a sixth of the lease for recording the outcome.
 pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(25);

@@ -1,6 +1,6 @@
 //! Instants as whole microseconds. There is no `now()`: time is an argument.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// An instant of the wall clock: microseconds since 1970-01-01T00:00:00Z.
 ///
@@ -39,6 +39,12 @@ impl Timestamp {
     /// How long this is after `earlier`; zero if it is not after it.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+impl From<Timestamp> for SystemTime {
+    fn from(at: Timestamp) -> Self {
+        Self::UNIX_EPOCH + Duration::from_micros(u64::try_from(at.0).unwrap_or(0))
     }
 }
 

@@ -22,7 +22,7 @@ pub const POINTS: [&str; 11] = [
     "recover.after_append",
 ];
 
-/// The args member that kills the process after the call's outcome is committed (the seed's name).
+/// The args member that kills the process after the call's outcome is committed.
 pub const CRASH_AFTER_COMMIT: &str = "_crash_after_commit";
 /// The args member that kills the process after the tool ran, before its outcome is committed.
 pub const CRASH_BEFORE_COMMIT: &str = "_crash_before_commit";

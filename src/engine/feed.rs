@@ -1,71 +1,58 @@
-//! Brings calls from the store to the lanes: what a crash left pending, what came due, what memory had no room for.
+//! Brings calls from the store to their lane: what a crash left pending, what came due, what memory had no room for.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::pool::Offer;
-use super::{Engine, EngineError};
+use super::pool::{Lane, Offer};
+use super::{Engine, StoreError};
 use crate::store::{DueCursor, Store};
 
-/// How often the store is looked at while nothing asks for it: the seed's rhythm.
+/// How often the store is looked at while nothing asks for it: soon enough for a person, seldom enough to cost nothing.
 const EVERY: Duration = Duration::from_millis(200);
 /// How many calls are read at once: few enough for a short transaction.
 const PAGE: usize = 256;
 
 impl<S: Store> Engine<S> {
-    /// Feeds the lanes until the engine stops. An error of the store is noted and the next turn tries again.
-    pub(super) async fn feed(self) {
+    /// Feeds one lane until the engine stops. An error of the store is noted and the next turn tries again.
+    pub(super) async fn feed(self, lane: Arc<Lane>) {
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut cursor = DueCursor::default();
         loop {
             tokio::select! {
                 biased;
                 () = self.inner.stop.cancelled() => return,
-                () = self.inner.pool.hungry.notified() => {}
+                () = lane.hungry.notified() => {}
                 _ = ticks.tick() => {}
             }
-            let fed = match self.inner.pool.catch_up() {
-                true => self.feed_everything().await,
-                false => self.feed_page(cursor).await.map(|page| cursor = page.next),
-            };
-            if let Err(EngineError::Store(error)) = fed {
-                self.store_failed(&error);
-                self.inner.pool.fall_behind();
+            if lane.has_enough() {
+                continue;
+            }
+            match self.feed_all(&lane).await {
+                Ok(()) => self.store_works(),
+                Err(error) => {
+                    self.store_failed(&error);
+                    lane.fall_behind();
+                }
             }
         }
     }
 
-    /// Offers every due call, oldest first. Stays behind if a lane had no room for one.
-    async fn feed_everything(&self) -> Result<(), EngineError> {
+    /// Offers every due call of the lane's tool, oldest first, until the lane has no room for one.
+    async fn feed_all(&self, lane: &Lane) -> Result<(), StoreError> {
+        lane.catch_up();
         let mut cursor = DueCursor::default();
-        loop {
-            let page = self.feed_page(cursor).await?;
-            if page.full {
-                self.inner.pool.fall_behind();
-                return Ok(());
+        while !self.inner.stop.is_cancelled() {
+            let now = self.inner.settings.clock.now();
+            let page = self.inner.store.due(&lane.name, now, cursor, PAGE).await?;
+            if page.calls.iter().any(|call| self.inner.pool.offer(lane, call) == Offer::Full) {
+                lane.fall_behind();
+                break;
             }
-            if page.next == DueCursor::default() || self.inner.stop.is_cancelled() {
-                return Ok(());
+            match page.next {
+                Some(next) => cursor = next,
+                None => break,
             }
-            cursor = page.next;
         }
+        Ok(())
     }
-
-    /// Offers one page of due calls.
-    async fn feed_page(&self, cursor: DueCursor) -> Result<Fed, EngineError> {
-        let page = self.inner.store.due(self.inner.settings.clock.now(), cursor, PAGE).await?;
-        self.store_works();
-        let mut full = false;
-        for call in &page.calls {
-            full |= self.inner.pool.offer(call) == Offer::Full;
-        }
-        Ok(Fed { next: page.next.unwrap_or_default(), full })
-    }
-}
-
-struct Fed {
-    /// Where to go on; the beginning, if this was the end.
-    next: DueCursor,
-    /// Whether a lane had no room.
-    full: bool,
 }

@@ -56,6 +56,8 @@ pub const MAX_SUBMITS: usize = 4096;
 /// What an engine is set up with.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Who this process is, in the log and to the next process.
+    pub owner: Owner,
     /// How many tools may run at once, those aside that do not wait for anything.
     pub workers: NonZeroUsize,
     /// How long a claim keeps all others away.
@@ -73,6 +75,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            owner: ids::owner(),
             workers: const { NonZeroUsize::new(8).expect("eight is not zero") },
             lease: DEFAULT_LEASE,
             time_limit: DEFAULT_TIME_LIMIT,
@@ -139,7 +142,6 @@ struct Inner<S: Store> {
     store: S,
     tools: Registry,
     settings: Settings,
-    owner: Owner,
     pool: Pool,
     waiters: Waiters,
     observer: Arc<dyn Observe>,
@@ -167,7 +169,6 @@ impl<S: Store> Engine<S> {
         let inner = Inner {
             store,
             tools,
-            owner: ids::owner(),
             pool,
             waiters: Waiters::default(),
             observer,
@@ -191,7 +192,6 @@ impl<S: Store> Engine<S> {
         }
         self.spawn_lanes();
         self.inner.tasks.spawn(self.clone().sweep());
-        self.inner.tasks.spawn(self.clone().feed());
         self.inner.health.started();
         Ok(())
     }
@@ -233,10 +233,10 @@ fn check(tools: &Registry, settings: &Settings) -> Result<(), SettingsError> {
     if settings.max_attempts == 0 {
         return Err(SettingsError::NoAttempts);
     }
-    for tool in tools.iter() {
+    for (name, tool) in tools.iter() {
         let limit = tool.terms().time_limit.unwrap_or(settings.time_limit);
         if settings.lease <= limit {
-            let tool = tool.name().to_string();
+            let tool = name.to_string();
             return Err(SettingsError::LeaseTooShort { lease: settings.lease, tool, limit });
         }
     }

@@ -20,21 +20,23 @@ const LOCAL_ATTEMPTS: usize = 512;
 
 /// The lanes and what is on them.
 pub(super) struct Pool {
-    lanes: HashMap<ToolName, Lane>,
+    lanes: HashMap<ToolName, Arc<Lane>>,
     /// Calls between their offer and their claim. A call found twice is offered once.
     waiting: Mutex<HashSet<CallId>>,
-    /// Whether a call may wait in the store that no lane knows of.
-    behind: AtomicBool,
-    /// Wakes the feed when it is behind and there is room.
-    pub(super) hungry: Notify,
 }
 
-struct Lane {
-    tool: Arc<dyn Tool>,
+/// The way to the workers for the calls of one tool.
+pub(super) struct Lane {
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) name: ToolName,
     queue: mpsc::Sender<Snapshot>,
     /// Taken by the lane's task when the engine starts.
     exit: Mutex<Option<mpsc::Receiver<Snapshot>>>,
     slots: Arc<Semaphore>,
+    /// Whether a call may wait in the store that this lane does not know of.
+    behind: AtomicBool,
+    /// Wakes the feed when the lane is behind and has room.
+    pub(super) hungry: Notify,
 }
 
 /// What became of an offer.
@@ -44,34 +46,55 @@ pub(super) enum Offer {
     Taken,
     /// Its lane is full.
     Full,
-    /// Its tool is not configured: it waits until it is.
-    NoTool,
+}
+
+impl Lane {
+    /// From now on there may be a call in the store that this lane does not know of.
+    pub(super) fn fall_behind(&self) {
+        self.behind.store(true, Ordering::SeqCst);
+    }
+
+    /// Taken as caught up from here on, so the caller must now look at the store.
+    pub(super) fn catch_up(&self) {
+        self.behind.store(false, Ordering::SeqCst);
+    }
+
+    fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::SeqCst)
+    }
+
+    /// Whether more calls would only make the queue longer.
+    pub(super) fn has_enough(&self) -> bool {
+        self.queue.capacity() < LANE_CAPACITY / 2
+    }
 }
 
 impl Pool {
     pub(super) fn new(tools: &Registry, workers: NonZeroUsize) -> Self {
         let shared = Arc::new(Semaphore::new(workers.get()));
-        let lanes = tools.iter().map(|tool| {
+        let lanes = tools.iter().map(|(name, tool)| {
             let (queue, exit) = mpsc::channel(LANE_CAPACITY);
             let slots = match tool.terms().local {
                 true => Arc::new(Semaphore::new(LOCAL_ATTEMPTS)),
                 false => shared.clone(),
             };
-            let lane = Lane { tool: tool.clone(), queue, exit: Mutex::new(Some(exit)), slots };
-            (tool_name(tool.as_ref()), lane)
+            let lane = Lane {
+                tool: tool.clone(),
+                name: name.clone(),
+                queue,
+                exit: Mutex::new(Some(exit)),
+                slots,
+                behind: AtomicBool::new(true),
+                hungry: Notify::new(),
+            };
+            (name.clone(), Arc::new(lane))
         });
-        Self {
-            lanes: lanes.collect(),
-            waiting: Mutex::default(),
-            behind: AtomicBool::new(true),
-            hungry: Notify::new(),
-        }
+        Self { lanes: lanes.collect(), waiting: Mutex::default() }
     }
 
     /// Puts a pending call on its lane, if there is room.
-    pub(super) fn offer(&self, snapshot: &Snapshot) -> Offer {
+    pub(super) fn offer(&self, lane: &Lane, snapshot: &Snapshot) -> Offer {
         let Some(request) = snapshot.call.request() else { return Offer::Taken };
-        let Some(lane) = self.lanes.get(&request.tool) else { return Offer::NoTool };
         if !self.with_waiting(|calls| calls.insert(request.call_id)) {
             return Offer::Taken;
         }
@@ -89,40 +112,22 @@ impl Pool {
         self.with_waiting(|calls| calls.remove(&id));
     }
 
-    /// From now on there may be a call in the store that no lane knows of.
-    pub(super) fn fall_behind(&self) {
-        self.behind.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether it was behind; taken as caught up from here on, so the caller must now look at the whole store.
-    pub(super) fn catch_up(&self) -> bool {
-        self.behind.swap(false, Ordering::SeqCst)
-    }
-
-    pub(super) fn is_behind(&self) -> bool {
-        self.behind.load(Ordering::SeqCst)
-    }
-
     fn with_waiting<T>(&self, look: impl FnOnce(&mut HashSet<CallId>) -> T) -> T {
         look(&mut self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 
-pub(super) fn tool_name(tool: &dyn Tool) -> ToolName {
-    ToolName::parse(tool.name()).expect("the registry takes only tools with a valid name")
-}
-
 impl<S: Store> Engine<S> {
-    /// Hands a call that has just become pending to its lane. While older calls wait in the store it joins them, so
-    /// that nobody is overtaken.
+    /// Hands a call that has just become pending to its lane. While older calls of its tool wait in the store it joins
+    /// them, so that nobody is overtaken. A call whose tool is not configured waits in the store until it is.
     pub(super) fn offer(&self, snapshot: &Snapshot) {
         let pool = &self.inner.pool;
-        if pool.is_behind() {
-            return;
-        }
-        if pool.offer(snapshot) == Offer::Full {
-            pool.fall_behind();
-            pool.hungry.notify_one();
+        let lane = snapshot.call.request().and_then(|request| pool.lanes.get(&request.tool));
+        if let Some(lane) = lane
+            && !lane.is_behind()
+            && pool.offer(lane, snapshot) == Offer::Full
+        {
+            lane.fall_behind();
         }
     }
 
@@ -130,30 +135,30 @@ impl<S: Store> Engine<S> {
         for lane in self.inner.pool.lanes.values() {
             let exit = lane.exit.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             if let Some(exit) = exit {
-                let lane = self.clone().run_lane(lane.tool.clone(), exit, lane.slots.clone());
-                self.inner.tasks.spawn(lane);
+                self.inner.tasks.spawn(self.clone().run_lane(lane.clone(), exit));
+                self.inner.tasks.spawn(self.clone().feed(lane.clone()));
             }
         }
     }
 
     /// Takes calls off a lane as its slots allow, until the engine stops.
-    async fn run_lane(self, tool: Arc<dyn Tool>, mut exit: mpsc::Receiver<Snapshot>, slots: Arc<Semaphore>) {
+    async fn run_lane(self, lane: Arc<Lane>, mut exit: mpsc::Receiver<Snapshot>) {
         let stop = self.inner.stop.clone();
         // The call first: a slot may be shared with other lanes, so an idle lane must not sit on one.
         let next = async |exit: &mut mpsc::Receiver<Snapshot>| -> Option<(Snapshot, OwnedSemaphorePermit)> {
-            Some((exit.recv().await?, slots.clone().acquire_owned().await.ok()?))
+            Some((exit.recv().await?, lane.slots.clone().acquire_owned().await.ok()?))
         };
         while let Some((snapshot, slot)) = tokio::select! {
             biased;
             () = stop.cancelled() => None,
             next = next(&mut exit) => next,
         } {
-            if self.inner.pool.is_behind() && exit.len() <= LANE_CAPACITY / 2 {
-                self.inner.pool.hungry.notify_one();
+            if lane.is_behind() && !lane.has_enough() {
+                lane.hungry.notify_one();
             }
-            let (engine, tool) = (self.clone(), tool.clone());
+            let (engine, lane) = (self.clone(), lane.clone());
             self.inner.tasks.spawn(async move {
-                engine.attempt(tool.as_ref(), snapshot).await;
+                engine.attempt(&lane, snapshot).await;
                 drop(slot);
             });
         }

@@ -2,6 +2,7 @@
 
 use super::{Engine, EngineError};
 use crate::domain::id::{CallId, IdemKey, Version};
+use crate::domain::time::Timestamp;
 use crate::store::{Filter, Recorded, Snapshot, Stats, Store};
 
 impl<S: Store> Engine<S> {
@@ -52,6 +53,11 @@ impl<S: Store> Engine<S> {
     /// # Errors
     /// If the store fails.
     pub async fn stats(&self) -> Result<Stats, EngineError> {
-        Ok(self.inner.store.stats(self.inner.settings.clock.now()).await?)
+        Ok(self.inner.store.stats(self.now()).await?)
+    }
+
+    /// What the engine's clock shows.
+    pub fn now(&self) -> Timestamp {
+        self.inner.settings.clock.now()
     }
 }

@@ -11,7 +11,7 @@ use crate::domain::event::Interruption;
 use crate::domain::time::Timestamp;
 use crate::store::{Snapshot, Store};
 
-/// How often leases are looked at: the seed's rhythm.
+/// How often leases are looked at: a small share of any lease.
 const EVERY: Duration = Duration::from_millis(200);
 /// How many attempts are given up side by side: one batch of the writer.
 const PAGE: usize = 256;

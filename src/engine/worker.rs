@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use super::clock::Stopwatch;
 use super::crash::{CRASH_AFTER_COMMIT, CRASH_BEFORE_COMMIT};
 use super::observe::Happening;
+use super::pool::Lane;
 use super::tools::{Invocation, Outcome, Tool};
 use super::{Engine, EngineError};
 use crate::domain::call::{Call, Effect, Failure, Request};
@@ -23,10 +24,11 @@ const RECORD_AGAIN: Duration = Duration::from_millis(200);
 
 impl<S: Store> Engine<S> {
     /// Runs one attempt of a pending call. Whatever goes wrong, the call is left as something can find it.
-    pub(super) async fn attempt(&self, tool: &dyn Tool, pending: Snapshot) {
+    pub(super) async fn attempt(&self, lane: &Lane, pending: Snapshot) {
+        let tool = lane.tool.as_ref();
         let policy = self.policy(tool);
         let call_id = pending.call.request().map(|request| request.call_id);
-        let claimed = self.claim(pending, &policy).await;
+        let claimed = self.claim(lane, pending, &policy).await;
         if let Some(call_id) = call_id {
             self.inner.pool.leave(call_id);
         }
@@ -43,11 +45,11 @@ impl<S: Store> Engine<S> {
     }
 
     /// The claimed call, or nothing if somebody else has it, it has no attempt left, or the store would not take it.
-    async fn claim(&self, pending: Snapshot, policy: &Policy) -> Option<Snapshot> {
+    async fn claim(&self, lane: &Lane, pending: Snapshot, policy: &Policy) -> Option<Snapshot> {
         self.inner.settings.crash.pass("worker.before_claim");
         let claim = Claim {
             at: self.inner.settings.clock.now(),
-            owner: self.inner.owner.clone(),
+            owner: self.inner.settings.owner.clone(),
             policy: policy.clone(),
         };
         match self.execute(pending, &Command::Claim(claim)).await {
@@ -58,7 +60,7 @@ impl<S: Store> Engine<S> {
             }
             // It stays pending, so the feed finds it when the store works again.
             Err(_) => {
-                self.inner.pool.fall_behind();
+                lane.fall_behind();
                 None
             }
         }

@@ -9,7 +9,7 @@ use super::record::{Recorded, Snapshot};
 use super::{AppendError, DueCursor, DuePage, Filter, Stats, Store, StoreError};
 use crate::domain::call::{Call, Status};
 use crate::domain::event::Event;
-use crate::domain::id::{CallId, IdemKey, Position, Version};
+use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
 
 /// A store in memory. A clone is another handle to the same store.
@@ -133,11 +133,23 @@ impl Store for MemoryStore {
         Ok(calls.filter(|snapshot| filter.lets_through(&snapshot.call)).take(limit).cloned().collect())
     }
 
-    async fn due(&self, now: Timestamp, cursor: DueCursor, limit: usize) -> Result<DuePage, StoreError> {
+    async fn due(
+        &self,
+        tool: &ToolName,
+        now: Timestamp,
+        cursor: DueCursor,
+        limit: usize,
+    ) -> Result<DuePage, StoreError> {
         let state = self.open()?;
         let from = usize::try_from(cursor.0).unwrap_or(0);
-        let is_due =
-            |call: &Call| matches!(call, Call::Pending { due, .. } if due.is_none_or(|due| due <= now));
+        let is_due = |call: &Call| match call {
+            Call::Pending { request, due, .. } => request.tool == *tool && due.is_none_or(|due| due <= now),
+            Call::Absent
+            | Call::Running { .. }
+            | Call::Held { .. }
+            | Call::Succeeded { .. }
+            | Call::Failed { .. } => false,
+        };
         let mut due = state.snapshots().enumerate().skip(from).filter(|(_, snapshot)| is_due(&snapshot.call));
         let calls = due.by_ref().take(limit).map(|(_, snapshot)| snapshot.clone()).collect();
         let next = due.next().map(|(index, _)| DueCursor(index as i64));

@@ -6,6 +6,7 @@
 
 pub mod chain;
 pub mod codec;
+pub mod counters;
 pub mod error;
 pub mod memory;
 pub mod projection;
@@ -77,12 +78,13 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<Snapshot>, StoreError>> + Send;
 
-    /// Pending calls that may be claimed at `now`, oldest first, at most `limit`, from `cursor` on.
+    /// Pending calls of `tool` that may be claimed at `now`, oldest first, at most `limit`, from `cursor` on.
     ///
     /// # Errors
     /// As for [`Store::load`].
     fn due(
         &self,
+        tool: &ToolName,
         now: Timestamp,
         cursor: DueCursor,
         limit: usize,

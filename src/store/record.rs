@@ -1,8 +1,11 @@
 //! A call with its place in the log, and an event with its place in the log.
 
+use std::borrow::Cow;
+
 use super::chain::ChainHash;
 use super::codec;
 use super::error::StoreError;
+use super::projection;
 use crate::domain::call::Call;
 use crate::domain::event::Event;
 use crate::domain::evolve::{IllegalEvent, evolve};
@@ -96,6 +99,13 @@ pub struct Recorded {
     pub position: Position,
     /// The event.
     pub entry: Entry,
+}
+
+impl Recorded {
+    /// In a few words, for people.
+    pub fn detail(&self) -> Option<Cow<'_, str>> {
+        projection::detail(&self.entry)
+    }
 }
 
 /// A call that ended up where the log cannot have brought it is corrupt, not a case to tolerate.

@@ -159,7 +159,7 @@ impl Tool for Puppet {
     fn run(&self, _: Invocation) -> Running<'_> {
         let turn = self.started.fetch_add(1, Ordering::SeqCst) as usize;
         let act = self.acts[turn.min(self.acts.len() - 1)];
-        let success = || Outcome::Succeeded { result: Value::from(turn as i64 + 1), amount: None };
+        let success = move || Outcome::Succeeded { result: Value::from(turn as i64 + 1), amount: None };
         Box::pin(async move {
             match act {
                 Act::Succeed => success(),

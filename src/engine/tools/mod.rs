@@ -129,7 +129,7 @@ impl From<InvalidArgs> for Outcome {
 pub struct Registry(BTreeMap<ToolName, Arc<dyn Tool>>);
 
 impl Registry {
-    /// The seed's four: samples of paths of execution.
+    /// The four samples, one for each path an execution can take.
     pub fn samples() -> Self {
         let mut registry = Self::default();
         for tool in [Arc::new(Charge) as Arc<dyn Tool>, Arc::new(SendEmail), Arc::new(Sleep), Arc::new(Fail)]
@@ -152,8 +152,8 @@ impl Registry {
         self.0.get(name)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.0.values()
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&ToolName, &Arc<dyn Tool>)> {
+        self.0.iter()
     }
 
     pub(super) fn names(&self) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::domain::json::{Number, Value};
 /// The sample tool that takes time and has no side effect.
 pub struct Sleep;
 
-/// The longest sleep, in seconds: the seed's.
+/// The longest sleep, in seconds: well within any lease a person would set.
 const MOST_SECONDS: f64 = 10.0;
 
 impl Tool for Sleep {

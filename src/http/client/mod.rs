@@ -76,7 +76,8 @@ impl Client {
     /// # Errors
     /// `Invalid` if `base` is not such an address.
     pub fn new(base: &str) -> Result<Self, ClientError> {
-        let invalid = |problem: String| ClientError::Invalid(format!("{base} is not a server's address: {problem}"));
+        let invalid =
+            |problem: String| ClientError::Invalid(format!("{base} is not a server's address: {problem}"));
         let url = Url::parse(base).map_err(|problem| invalid(problem.to_string()))?;
         if url.scheme() != "http" || url.host().is_none() {
             return Err(invalid("expected something like http://127.0.0.1:8081".into()));

@@ -1,0 +1,98 @@
+//! `GET /v1/tool-calls`: calls, newest first, a page at a time.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use percent_encoding::percent_decode_str;
+
+use super::answer::json;
+use super::error::ApiError;
+use super::router::App;
+use super::wire::{CallView, ListView};
+use crate::domain::call::Status;
+use crate::domain::id::{CallId, ClientId, ToolName};
+use crate::engine::{Filter, Store};
+
+/// How many calls a page holds if nothing is said.
+const DEFAULT_LIMIT: usize = 50;
+/// How many calls a page holds at most: a short read transaction, an answer of a few hundred kilobytes.
+const MAX_LIMIT: usize = 500;
+
+pub(super) async fn list<S: Store>(
+    State(app): State<App<S>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let Asked { filter, limit, before } = Asked::read(query.as_deref().unwrap_or_default())?;
+    // One more than asked for tells whether there is another page.
+    let mut calls = app.engine.list(&filter, before, limit + 1).await?;
+    let more = calls.len() > limit;
+    calls.truncate(limit);
+    let last = calls.last().and_then(|snapshot| snapshot.call.request()).map(|request| request.call_id);
+    let next_cursor = last.filter(|_| more).map(|id| id.to_string());
+    Ok(json(&ListView { calls: calls.iter().map(CallView::of).collect(), next_cursor }))
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    filter: Filter,
+    limit: usize,
+    before: Option<CallId>,
+}
+
+impl Asked {
+    fn read(query: &str) -> Result<Self, ApiError> {
+        let mut asked = Self { limit: DEFAULT_LIMIT, ..Self::default() };
+        let mut seen: Vec<String> = vec![];
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decode(name)?, decode(value)?);
+            let invalid =
+                |problem: String| ApiError::bad_request(format!("query parameter {name}: {problem}"));
+            if seen.contains(&name) {
+                return Err(invalid("is there more than once".into()));
+            }
+            match name.as_str() {
+                "status" => {
+                    let status = Status::parse(&value);
+                    let expected = "expected pending, running, succeeded or failed";
+                    asked.filter.status = Some(status.ok_or_else(|| invalid(expected.into()))?);
+                }
+                "tool" => {
+                    let tool = ToolName::parse(&value).map_err(|problem| invalid(problem.to_string()))?;
+                    asked.filter.tool = Some(tool);
+                }
+                "client_id" => {
+                    let client = ClientId::parse(&value).map_err(|problem| invalid(problem.to_string()))?;
+                    asked.filter.client_id = Some(client);
+                }
+                "held" => {
+                    let held = value.parse().map_err(|_| invalid("expected true or false".into()))?;
+                    asked.filter.held = Some(held);
+                }
+                "limit" => {
+                    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+                    let expected = format!("expected a whole number from 1 to {MAX_LIMIT}");
+                    asked.limit = limit.ok_or_else(|| invalid(expected))?;
+                }
+                "cursor" => {
+                    let cursor =
+                        value.parse().map_err(|_| invalid("is not one that this server gave".into()))?;
+                    asked.before = Some(cursor);
+                }
+                _ => {
+                    let known = "there are status, tool, client_id, held, limit and cursor";
+                    return Err(invalid(format!("is not known; {known}")));
+                }
+            }
+            seen.push(name);
+        }
+        Ok(asked)
+    }
+}
+
+fn decode(text: &str) -> Result<String, ApiError> {
+    let spaced = text.replace('+', " ");
+    match percent_decode_str(&spaced).decode_utf8() {
+        Ok(decoded) => Ok(decoded.into_owned()),
+        Err(_) => Err(ApiError::bad_request(format!("the query has `{text}`, which is not UTF-8"))),
+    }
+}

@@ -1,0 +1,37 @@
+//! Speaks HTTP: bytes from strangers → request → handler → engine → answer.
+//!
+//! A request passes, in this order:
+//!
+//! | file | answers |
+//! |---|---|
+//! | [`accept`] | which connections are let in, what happens when too many come, how serving ends |
+//! | `connection` | how long a client may take over each step of an exchange, on one connection |
+//! | [`host`] | was this request meant for a server that speaks HTTP/1.1? |
+//! | [`router`] | which handler is it for? |
+//! | [`body`] | is the body here, in time, and small enough? |
+//! | [`idempotency_key`] [`prefer`] [`etag`] | what do the request's headers say? |
+//! | [`wire`] | what does the body say, and how is a call written? |
+//! | [`error`] | how does a refusal look? |
+//!
+//! A handler sees the engine and the domain, never the store. [`client`] needs no server at all.
+
+pub mod accept;
+mod answer;
+pub mod body;
+pub mod client;
+mod connection;
+pub mod error;
+pub mod etag;
+mod health;
+pub mod host;
+pub mod idempotency_key;
+pub mod limits;
+mod list;
+pub mod metrics;
+pub mod prefer;
+mod read;
+pub mod router;
+mod stats;
+mod submit;
+mod timeline;
+pub mod wire;

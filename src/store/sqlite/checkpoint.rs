@@ -1,0 +1,188 @@
+//! How does the WAL stay small while nobody waits for it?
+//!
+//! A commit appends pages to the WAL; a checkpoint copies them into the database file, and once all are copied the next
+//! commit begins the WAL anew. Three parties keep that going:
+//!
+//! - This thread copies, on its own connection, whenever enough pages have come in. It holds up nobody. But while commits
+//!   keep coming it never catches the last of them, so by itself the WAL would grow for ever.
+//! - So once the WAL is beyond its bound and this thread has copied nearly all of it, the writer copies the short rest
+//!   between two batches, and its next commit begins the WAL anew.
+//! - When the writer is quiet, this thread cuts a large WAL off, so that a burst leaves no large file behind.
+
+use std::ffi::c_int;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::connection::{self, Role};
+use super::error::{Fatal, Meaning, describe, meaning};
+
+/// New pages (of 4 KiB) that are worth a copy: often enough to stay near the end of the WAL, seldom enough that a page
+/// which is written again and again is copied once for many.
+const COPY_EVERY_PAGES: u32 = 4_000;
+/// The size at which the WAL has to begin anew: 64 MiB. Larger, and a restart after a crash has more to read; smaller, and
+/// the writer would stop for the rest more often.
+const BOUND_PAGES: u32 = 16_384;
+/// The most the writer copies itself: 2 MiB, a few milliseconds.
+const SHORT_REST_PAGES: u32 = 512;
+/// How far beyond the bound the writer copies whatever the rest is. Only a disk that copies more slowly than it appends, or
+/// a reader that does not end, leads here.
+const HARD_BOUND_PAGES: u32 = 4 * BOUND_PAGES;
+/// New pages before the writer tries again, when a reader kept the WAL from beginning anew.
+const RETRY_EVERY_PAGES: u32 = 512;
+/// Copies in a row that bring the rest down to a short one; each leaves what came in during the one before.
+const COPIES_IN_A_ROW: usize = 4;
+/// How long the writer has to be quiet before a large WAL is cut off.
+const QUIET: Duration = Duration::from_secs(1);
+/// What is cut off when the writer is quiet: 4 MiB.
+const LARGE_PAGES: u32 = 1_000;
+
+/// What a checkpoint did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// Whether somebody kept it from finishing.
+    pub(super) busy: bool,
+    /// Pages in the WAL.
+    pub(super) pages: u32,
+    /// How many of them are in the database file now.
+    pub(super) copied: u32,
+}
+
+/// Copies what can be copied without waiting for anybody.
+pub(super) fn passive(db: &Connection) -> rusqlite::Result<Progress> {
+    run(db, "PRAGMA wal_checkpoint(PASSIVE)")
+}
+
+/// Copies everything and empties the WAL; waits for readers and writers as long as the connection's busy timeout.
+pub(super) fn truncate(db: &Connection) -> rusqlite::Result<Progress> {
+    run(db, "PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+fn run(db: &Connection, pragma: &str) -> rusqlite::Result<Progress> {
+    let mut statement = db.prepare_cached(pragma)?;
+    statement.query_row([], |row| {
+        let pages = |column| row.get(column).map(|pages: i64| u32::try_from(pages).unwrap_or(0));
+        Ok(Progress { busy: row.get::<_, i64>(0)? != 0, pages: pages(1)?, copied: pages(2)? })
+    })
+}
+
+/// How far the WAL and its copy are; the writer and the thread tell each other.
+#[derive(Debug, Default)]
+struct Marks {
+    /// Pages in the WAL after the last commit.
+    pages: AtomicU32,
+    /// How many of them the thread has copied.
+    copied: AtomicU32,
+}
+
+/// The checkpoint thread, as the writer sees it.
+pub(super) struct Checkpointer {
+    marks: Arc<Marks>,
+    wake: SyncSender<()>,
+    thread: JoinHandle<()>,
+    /// Pages in the WAL when the thread was last woken.
+    woken_at: u32,
+    /// Pages in the WAL when the writer last copied.
+    tried_at: u32,
+}
+
+impl Checkpointer {
+    /// Starts the thread, and has `writer` count the pages of its commits.
+    pub(super) fn start(path: &Path, writer: &mut Connection, fatal: Fatal) -> rusqlite::Result<Self> {
+        let marks = Arc::new(Marks::default());
+        let counted = marks.clone();
+        writer.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: c_int| {
+            counted.pages.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))?;
+        // It waits for nobody: what it cannot copy now it copies the next time.
+        let db = connection::open(path, Role::Checkpointer, Duration::ZERO)?;
+        let (wake, woken) = sync_channel(1);
+        let shared = marks.clone();
+        let thread = std::thread::Builder::new().name("store-checkpoint".into()).spawn(move || {
+            let _guard = fatal.on_panic("the checkpoint thread");
+            loop {
+                let done = match woken.recv_timeout(QUIET) {
+                    Ok(()) => copy(&db, &shared),
+                    Err(RecvTimeoutError::Timeout) => tidy(&db, &shared),
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
+                match done.as_ref().map_err(meaning) {
+                    Ok(()) | Err(Meaning::Busy) => {}
+                    // The next round tries again; the commits themselves will say that the disk is full.
+                    Err(Meaning::Full) => tracing::warn!("a checkpoint found the disk full"),
+                    Err(Meaning::Culprit | Meaning::Fatal) => {
+                        let error = done.err().map_or_else(String::new, |error| describe(&error));
+                        return fatal.stop("a checkpoint", &error);
+                    }
+                }
+            }
+        });
+        let thread = thread.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        Ok(Self { marks, wake, thread, woken_at: 0, tried_at: 0 })
+    }
+
+    /// What the writer does between two batches: almost always nothing.
+    pub(super) fn after_commit(&mut self, writer: &Connection) -> rusqlite::Result<()> {
+        let pages = self.marks.pages.load(Ordering::Relaxed);
+        if pages < self.woken_at.max(self.tried_at) {
+            // The WAL began anew.
+            (self.woken_at, self.tried_at) = (0, 0);
+            self.marks.copied.store(0, Ordering::Relaxed);
+        }
+        if pages - self.woken_at >= COPY_EVERY_PAGES {
+            match self.wake.try_send(()) {
+                // Full: it has been told already. Disconnected: it has stopped the process, or is about to.
+                Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {
+                    self.woken_at = pages
+                }
+            }
+        }
+        let rest = pages.saturating_sub(self.marks.copied.load(Ordering::Relaxed));
+        let short = pages >= BOUND_PAGES && rest <= SHORT_REST_PAGES;
+        if (short || pages >= HARD_BOUND_PAGES) && pages - self.tried_at >= RETRY_EVERY_PAGES {
+            self.tried_at = pages;
+            passive(writer)?;
+        }
+        Ok(())
+    }
+
+    /// Stops the thread and waits for it.
+    pub(super) fn stop(self) {
+        drop(self.wake);
+        // If it panicked, it has stopped the process.
+        let _ = self.thread.join();
+    }
+}
+
+fn copy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
+    for _ in 0..COPIES_IN_A_ROW {
+        let progress = passive(db)?;
+        marks.copied.store(progress.copied, Ordering::Relaxed);
+        let pages = marks.pages.load(Ordering::Relaxed);
+        // Before the bound there is no hurry; beyond it the rest is to become short enough for the writer.
+        if progress.busy
+            || pages < BOUND_PAGES
+            || pages.saturating_sub(progress.copied) <= SHORT_REST_PAGES / 2
+        {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn tidy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
+    if marks.pages.load(Ordering::Relaxed) >= LARGE_PAGES {
+        let progress = truncate(db)?;
+        if !progress.busy {
+            // Unless a commit came in at this moment; then its count is a little low until the next one.
+            marks.pages.store(progress.pages, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}

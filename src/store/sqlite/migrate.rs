@@ -1,0 +1,95 @@
+//! Which schema does the file have, and how does it get the newest one?
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::{describe, open_error};
+use super::options::OpenError;
+
+/// One step from a schema to the next; the first one makes it. A step that is released is never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// Marks a SQLite file as ours: `call` in ASCII.
+const APPLICATION_ID: i64 = 0x6361_6C6C;
+
+/// Refuses a file that a newer program or another one has made, without changing a byte of it.
+pub(super) fn guard(path: &Path) -> Result<(), OpenError> {
+    if path.metadata().is_ok_and(|file| file.len() == 0) || !path.exists() {
+        return Ok(());
+    }
+    // A connection that writes would empty the WAL into the file when it closes.
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let refuse = |problem: String| Err(OpenError::Refused { path: path.to_owned(), problem });
+    let look = || -> rusqlite::Result<(i64, i64, bool)> {
+        let db = Connection::open_with_flags(path, flags)?;
+        Ok((
+            pragma(&db, "application_id")?,
+            pragma(&db, "user_version")?,
+            db.query_row("SELECT count(*) > 0 FROM sqlite_master", [], |row| row.get(0))?,
+        ))
+    };
+    let newest = MIGRATIONS.len() as i64;
+    match look().map_err(|error| open_error(path, &error))? {
+        (APPLICATION_ID, version, _) if version <= newest => Ok(()),
+        (APPLICATION_ID, version, _) => refuse(format!(
+            "a newer callonce made it (schema {version}; this program knows {newest}): use the newer program"
+        )),
+        (0, 0, false) => Ok(()),
+        _ => refuse("it is a SQLite database, but not one of callonce".into()),
+    }
+}
+
+/// Brings the file to the newest schema.
+pub(super) fn migrate(
+    path: &Path,
+    db: &Connection,
+    failpoint: &dyn Fn(&'static str),
+) -> Result<(), OpenError> {
+    run(db, &MIGRATIONS, failpoint).map_err(|error| OpenError::Storage {
+        path: path.to_owned(),
+        problem: format!("it cannot be brought to schema {}: {}", MIGRATIONS.len(), describe(&error)),
+    })
+}
+
+/// Runs those of `migrations` that the file has not seen, each in one transaction with the number that says so, so that
+/// a crash leaves a schema as it was before or after a step.
+fn run(db: &Connection, migrations: &[&str], failpoint: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
+    let seen = usize::try_from(pragma(db, "user_version")?).unwrap_or(0);
+    for (step, sql) in migrations.iter().enumerate().skip(seen) {
+        let transaction = Rollback(db);
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        db.execute_batch(sql)?;
+        failpoint("store.migrate");
+        db.pragma_update(None, "application_id", APPLICATION_ID)?;
+        db.pragma_update(None, "user_version", step as i64 + 1)?;
+        db.execute_batch("COMMIT")?;
+        drop(transaction);
+    }
+    Ok(())
+}
+
+/// Proves that the file can be written by writing: SQLite opens a file that it may only read without a word, and even
+/// begins a transaction on it.
+pub(super) fn prove_writable(path: &Path, db: &Connection) -> Result<(), OpenError> {
+    let version = MIGRATIONS.len();
+    let write = format!("BEGIN IMMEDIATE; PRAGMA user_version = {version}; COMMIT");
+    let _transaction = Rollback(db);
+    db.execute_batch(&write).map_err(|error| open_error(path, &error))
+}
+
+/// Rolls back what was not committed.
+struct Rollback<'c>(&'c Connection);
+
+impl Drop for Rollback<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // An error on the way back adds nothing to the one that led here; closing the connection rolls back too.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+fn pragma(db: &Connection, name: &str) -> rusqlite::Result<i64> {
+    db.pragma_query_value(None, name, |row| row.get(0))
+}

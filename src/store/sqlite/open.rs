@@ -1,0 +1,167 @@
+//! What has to be true before the first answer? Every check at start-up, in the order in which they protect each other.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, watch};
+
+use super::checkpoint::{self, Checkpointer};
+use super::connection::{self, Role};
+use super::error::{Fatal, Meaning, describe, meaning, open_error};
+use super::head::{self, Head, HeadFile};
+use super::head_keeper::HeadKeeper;
+use super::lock::Lock;
+use super::options::{DataLoss, OpenError, Options};
+use super::writer::{self, Message, Stopped, Writer};
+use super::{SqliteStore, filesystem, migrate, paths, reader, version};
+use crate::domain::id::Position;
+use crate::store::chain::ChainHash;
+
+pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenError> {
+    let path = paths::resolve(path)?;
+    version::guard(&path, rusqlite::version_number())?;
+    filesystem::guard(&path, filesystem::kind(paths::folder(&path))?, options.allow_network_filesystem)?;
+    let lock = Lock::take(&path, &options.holder)?;
+    migrate::guard(&path)?;
+    let sqlite = |error: rusqlite::Error| open_error(&path, &error);
+    let mut db = connection::open(&path, Role::Writer, options.busy_timeout).map_err(sqlite)?;
+    let crash = options.crash_point.clone();
+    migrate::migrate(&path, &db, &|point| {
+        if let Some(crash) = &crash {
+            crash(point);
+        }
+    })?;
+    migrate::prove_writable(&path, &db)?;
+    make_durable(&path, &db)?;
+    let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
+
+    let io =
+        |path: PathBuf| move |error: std::io::Error| OpenError::Storage { path, problem: error.to_string() };
+    let head_file = HeadFile::create(&path, head).map_err(io(head::file_name(&path)))?;
+    let fatal = Fatal::new(&path, options.on_fatal);
+    let readers = reader::Threads::start(&path, options.busy_timeout).map_err(sqlite)?;
+    let reader = readers.reader();
+    let checkpointer = Checkpointer::start(&path, &mut db, fatal.clone()).map_err(sqlite)?;
+    let head_keeper = HeadKeeper::start(head_file, head, fatal.clone()).map_err(io(path.clone()))?;
+    let (writer, queue) = mpsc::channel(writer::QUEUE);
+    let (alive, ended) = watch::channel(());
+    let work =
+        Work { db, queue, readers, checkpointer, head_keeper, crash: options.crash_point, fatal, lock };
+    let thread = std::thread::Builder::new().name("store-write".into());
+    let thread = thread.spawn(move || {
+        work.run();
+        drop(alive);
+    });
+    let thread = thread.map_err(io(path))?;
+    Ok(SqliteStore { writer: Some(writer), reader, thread: Some(thread), ended, accepted_loss })
+}
+
+/// Copies what a crash left in the WAL into the database and fsyncs it. Until then it may be in the operating system's
+/// cache alone, and an answer that shows it could be taken back by a power cut.
+fn make_durable(path: &Path, db: &Connection) -> Result<(), OpenError> {
+    // It waits for readers as long as the busy timeout.
+    let progress = checkpoint::truncate(db).map_err(|error| open_error(path, &error))?;
+    match progress.busy {
+        false => Ok(()),
+        true => Err(OpenError::Storage {
+            path: path.to_owned(),
+            problem: format!(
+                "its WAL cannot be emptied ({} of {} pages are copied) because another program is reading or writing it; \
+                 close that program and start again",
+                progress.copied, progress.pages
+            ),
+        }),
+    }
+}
+
+/// The log's head, once it is as long as it is known to have been, or the loss is accepted.
+fn compare_with_head(
+    path: &Path,
+    db: &Connection,
+    accept: bool,
+) -> Result<(Head, Option<DataLoss>), OpenError> {
+    let sqlite = |error: rusqlite::Error| open_error(path, &error);
+    let last = event_hash(db, None).map_err(sqlite)?.unwrap_or(Head::EMPTY);
+    let known = HeadFile::read(path)
+        .map_err(|error| OpenError::Storage { path: head::file_name(path), problem: error.to_string() })?;
+    let there = match &known {
+        Ok(head) => event_hash(db, Some(head.position)).map_err(sqlite)?.map(|head| head.hash),
+        Err(_) => None,
+    };
+    match head::missing(known.as_ref().map(|head| *head).map_err(String::as_str), last, there) {
+        None => Ok((last, None)),
+        Some(loss) if accept => {
+            tracing::warn!(database = %path.display(), "data loss accepted: {loss}");
+            Ok((last, Some(loss)))
+        }
+        Some(loss) => Err(OpenError::DataLoss { path: path.to_owned(), loss }),
+    }
+}
+
+/// The event at `position`, or the last one.
+fn event_hash(db: &Connection, position: Option<Position>) -> rusqlite::Result<Option<Head>> {
+    use rusqlite::OptionalExtension as _;
+    let position = position.map(|position| position.0.cast_signed());
+    db.query_row(
+        "SELECT id, hash FROM audit WHERE ?1 IS NULL OR id = ?1 ORDER BY id DESC LIMIT 1",
+        [position],
+        |row| {
+            let position: i64 = row.get(0)?;
+            Ok(Head {
+                position: Position(position.cast_unsigned()),
+                hash: ChainHash::from_bytes(row.get::<_, [u8; 32]>(1)?),
+            })
+        },
+    )
+    .optional()
+}
+
+/// All that the writer thread owns while it lives, and puts in order before it ends.
+struct Work {
+    db: Connection,
+    queue: mpsc::Receiver<Message>,
+    readers: reader::Threads,
+    checkpointer: Checkpointer,
+    head_keeper: HeadKeeper,
+    crash: Option<super::CrashPoint>,
+    fatal: Fatal,
+    lock: Lock,
+}
+
+impl Work {
+    fn run(mut self) {
+        let _guard = self.fatal.on_panic("the writer");
+        let worked = match Writer::new(&self.db, self.crash.take(), self.fatal.clone()) {
+            Ok(mut writer) => writer.run(&mut self.queue, &mut self.checkpointer, &self.head_keeper),
+            Err(error) => {
+                self.fatal.stop("preparing the writer", &describe(&error));
+                Err(Stopped)
+            }
+        };
+        // Whoever still waits in the queue is not answered before the end, and not after it either.
+        if worked.is_ok() {
+            self.finish();
+        }
+    }
+
+    /// Leaves the database as one file, with a head that covers all of it, for the next server.
+    fn finish(self) {
+        self.readers.stop();
+        self.checkpointer.stop();
+        match checkpoint::truncate(&self.db) {
+            // The WAL is empty and all of it durable in the file: now it may be removed.
+            Ok(progress) if !progress.busy => drop(connection::checkpoint_on_close(&self.db, true)),
+            Ok(_) => tracing::warn!("the WAL stays: another program is reading the database"),
+            // What was acknowledged is durable in the WAL, which stays; the next start copies it.
+            Err(error) if meaning(&error) != Meaning::Fatal => {
+                tracing::warn!("the last checkpoint failed: {}", describe(&error));
+            }
+            Err(error) => return self.fatal.stop("the last checkpoint", &describe(&error)),
+        }
+        if let Err((_, error)) = self.db.close() {
+            tracing::warn!("the database did not close: {}", describe(&error));
+        }
+        self.head_keeper.stop();
+        drop(self.lock);
+    }
+}

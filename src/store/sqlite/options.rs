@@ -1,0 +1,153 @@
+//! How is a store opened, and why might it refuse?
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Called by the writer thread at named points of its work, for tests that kill the process there.
+pub type CrashPoint = Arc<dyn Fn(&'static str) + Send + Sync>;
+/// Called with what happened when the store cannot go on and must not answer.
+pub type OnFatal = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How long a statement waits for a lock that another program holds before the store says that it is unavailable: long
+/// enough for a backup or a look with the sqlite3 shell, short enough for a client that waits for its answer.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// Who opens it, as the next one will read in the lock file.
+    pub holder: Holder,
+    /// Open a database that has lost acknowledged work, and begin anew from what is there.
+    pub accept_data_loss: bool,
+    /// Open a database on a network file system, whose locks and fsync cannot be trusted.
+    pub allow_network_filesystem: bool,
+    /// How long to wait for another program's lock.
+    pub busy_timeout: Duration,
+    /// What to do at the named points `store.…`; costs nothing where there is nothing.
+    pub crash_point: Option<CrashPoint>,
+    /// What to do after an error that leaves open whether an append is durable. It must not return; if it does, as in a
+    /// test, the waiting appends are never answered.
+    pub on_fatal: OnFatal,
+}
+
+impl Options {
+    /// The options of a server, whose lock file names `holder`.
+    pub fn new(holder: Holder) -> Self {
+        Self {
+            holder,
+            accept_data_loss: false,
+            allow_network_filesystem: false,
+            busy_timeout: BUSY_TIMEOUT,
+            crash_point: None,
+            on_fatal: Arc::new(|_| std::process::abort()),
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new(Holder::this_process())
+    }
+}
+
+/// Who holds a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// The id that this run of the process drew, for a process id comes back (in a container it is always 1).
+    pub boot: Option<String>,
+    /// When it opened the database, as people read it.
+    pub since: Option<String>,
+}
+
+impl Holder {
+    /// This process, of which nothing else is known.
+    pub fn this_process() -> Self {
+        Self { pid: std::process::id(), boot: None, since: None }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {}", self.pid)?;
+        if let Some(boot) = &self.boot {
+            write!(f, ", boot {boot}")?;
+        }
+        if let Some(since) = &self.since {
+            write!(f, ", since {since}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a store was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another server has it.
+    #[error("{} is in use by another server ({by}); the lock is {}", .path.display(), .lock.display())]
+    Locked {
+        /// The database.
+        path: PathBuf,
+        /// The lock file.
+        lock: PathBuf,
+        /// What the lock file says.
+        by: String,
+    },
+    /// It cannot be read or written as it has to be.
+    #[error("{}: {problem}", .path.display())]
+    Storage {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It could be opened, but should not be, by this program or in this place.
+    #[error("{}: {problem}", .path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// It lacks what its head file says was acknowledged.
+    #[error("{} may have lost acknowledged work: {loss}", .path.display())]
+    DataLoss {
+        /// The database.
+        path: PathBuf,
+        /// What is missing.
+        loss: DataLoss,
+    },
+}
+
+/// What a database lacks, as far as its head file tells.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DataLoss {
+    /// The log ends before an event that was durable.
+    #[error(
+        "its log ends at position {has}, but position {head} was durable: {} events are missing \
+         (an old copy put back, a deleted WAL, or a damaged file)", head - has
+    )]
+    Behind {
+        /// The last position there is.
+        has: u64,
+        /// The last position that was durable, at least.
+        head: u64,
+    },
+    /// The event at the head's position is another one.
+    #[error("its event at position {head} is not the one that was durable (another or a rewritten database)")]
+    Differs {
+        /// Where.
+        head: u64,
+    },
+    /// There are events, but nothing says how many there should be.
+    #[error("it has {has} events, but its head file {problem}, so nothing tells whether that is all")]
+    NoHead {
+        /// The last position there is.
+        has: u64,
+        /// What is wrong with the head file.
+        problem: String,
+    },
+}

@@ -1,0 +1,143 @@
+//! The reads, on one connection, in short transactions.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension as _, Params, Row};
+
+use super::super::chain::ChainHash;
+use super::super::counters::Counter;
+use super::super::record::{Recorded, Snapshot};
+use super::super::{Stats, StoreError};
+use super::connection::{self, Role};
+use super::error::read_error;
+use super::paths;
+use super::row::{self, call_columns, event_columns};
+use crate::domain::id::{CallId, IdemKey, Position, Version};
+use crate::domain::time::Timestamp;
+
+/// One reading connection.
+pub(super) struct Reads {
+    pub(super) db: Connection,
+    wal: PathBuf,
+}
+
+impl Reads {
+    pub(super) fn open(path: &Path, busy_timeout: Duration) -> rusqlite::Result<Self> {
+        Ok(Self { db: connection::open(path, Role::Reader, busy_timeout)?, wal: paths::beside(path, "-wal") })
+    }
+
+    pub(super) fn load(&self, id: CallId) -> Result<Option<Snapshot>, StoreError> {
+        const SQL: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE call_id = ?1");
+        self.one(SQL, [id.to_string()])
+    }
+
+    pub(super) fn find(&self, key: &IdemKey) -> Result<Option<Snapshot>, StoreError> {
+        const SQL: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE idem_key = ?1");
+        self.one(SQL, [key.as_str()])
+    }
+
+    /// The events of a call, each proved by the hash that chains it to the one before.
+    pub(super) fn history(
+        &self,
+        id: CallId,
+        after: Version,
+        limit: usize,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        const BEFORE: &str = "SELECT hash FROM audit WHERE call_id = ?1 AND version = ?2";
+        const SQL: &str = concat!(
+            "SELECT ",
+            event_columns!(),
+            " FROM audit WHERE call_id = ?1 AND version > ?2 ORDER BY version LIMIT ?3"
+        );
+        let (id, version) = (id.to_string(), after.0.cast_signed());
+        let mut last = match after {
+            Version::NONE => ChainHash::ROOT,
+            Version(_) => {
+                let hash = self.value::<[u8; 32]>(BEFORE, (&id, version))?;
+                let Some(hash) = hash else { return Ok(vec![]) };
+                ChainHash::from_bytes(hash)
+            }
+        };
+        let events = self.all(SQL, (&id, version, sql_limit(limit)), row::recorded)?;
+        let mut expected = after;
+        for Recorded { position, entry } in &events {
+            expected = expected.next();
+            let event = &entry.event;
+            let hash = last.next(entry.call_id, entry.version, event.name(), event.at(), &entry.payload);
+            if (entry.version, entry.hash) != (expected, hash) {
+                return Err(StoreError::Corrupt(format!(
+                    "the event at position {position} does not follow the one before it in its call"
+                )));
+            }
+            last = hash;
+        }
+        Ok(events)
+    }
+
+    pub(super) fn scan(&self, after: Position, limit: usize) -> Result<Vec<Recorded>, StoreError> {
+        const SQL: &str =
+            concat!("SELECT ", event_columns!(), " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2");
+        self.all(SQL, (after.0.cast_signed(), sql_limit(limit)), row::recorded)
+    }
+
+    /// The numbers of one moment.
+    pub(super) fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
+        let transaction = self.db.unchecked_transaction().map_err(|error| read_error(&error))?;
+        let mut stats = Stats::default();
+        let counters = self.all("SELECT name, value FROM counters", [], |row| {
+            let name: String = row.get(0).map_err(|error| read_error(&error))?;
+            let value: i64 = row.get(1).map_err(|error| read_error(&error))?;
+            Counter::parse(&name)
+                .zip(u64::try_from(value).ok())
+                .ok_or_else(|| StoreError::Corrupt(format!("the counter `{name}` is {value}")))
+        })?;
+        for (counter, value) in counters {
+            stats.take_in(counter, value);
+        }
+        stats.position = self
+            .value::<i64>("SELECT id FROM audit ORDER BY id DESC LIMIT 1", [])?
+            .map(|position| Position(position.cast_unsigned()));
+        stats.oldest_pending = self.value(super::due::OLDEST_PENDING, [])?.map(Timestamp::from_seconds);
+        let over: i64 = self.value(super::due::LEASES_OVER, [now.as_seconds()])?.unwrap_or_default();
+        stats.lease_over = over.cast_unsigned();
+        // Nothing was written, so there is nothing that ending it could lose.
+        drop(transaction);
+        stats.wal_bytes = self.wal.metadata().map_or(0, |wal| wal.len());
+        Ok(stats)
+    }
+
+    /// The call that `sql` finds.
+    fn one(&self, sql: &str, params: impl Params) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.all(sql, params, row::snapshot)?.pop())
+    }
+
+    /// What `sql` finds, read row by row.
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let find = || -> rusqlite::Result<Vec<Result<T, StoreError>>> {
+            let mut statement = self.db.prepare_cached(sql)?;
+            statement.query_map(params, |row| Ok(read(row)))?.collect()
+        };
+        find().map_err(|error| read_error(&error))?.into_iter().collect()
+    }
+
+    /// The one value that `sql` finds.
+    pub(super) fn value<T: rusqlite::types::FromSql>(
+        &self,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<Option<T>, StoreError> {
+        let find = || self.db.prepare_cached(sql)?.query_row(params, |row| row.get(0)).optional();
+        find().map_err(|error| read_error(&error))
+    }
+}
+
+/// A limit as SQLite takes it.
+pub(super) fn sql_limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

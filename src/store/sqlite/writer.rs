@@ -1,0 +1,268 @@
+//! The one write: a thread with the only writing connection, and group commit.
+//!
+//! Appends wait in a bounded queue. The thread takes all that wait, runs them in one `BEGIN IMMEDIATE … COMMIT` with one
+//! fsync, and only then answers; what arrives meanwhile is the next batch. So one fsync serves as many appends as there are
+//! at once, and a batch is as small as one append when nothing else is going on.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, Statement};
+use tokio::sync::{mpsc, oneshot};
+
+use super::super::counters::Counter;
+use super::super::record::Snapshot;
+use super::super::{AppendError, StoreError};
+use super::append::{Outcome, Statements};
+use super::change::Change;
+use super::checkpoint::Checkpointer;
+use super::error::{Fatal, Meaning, describe, meaning};
+use super::head::Head;
+use super::head_keeper::HeadKeeper;
+use super::options::CrashPoint;
+use crate::domain::id::Position;
+
+/// Appends that wait for the writer before the next caller has to wait with it in hand: two full batches, so that one can
+/// gather while one is written. What waits is memory, and time for the last in the queue.
+pub(super) const QUEUE: usize = 1024;
+/// Most appends in one transaction. Beyond a few hundred, a larger batch saves nothing on the fsync and only makes the
+/// first in it wait.
+const MAX_BATCH: usize = 512;
+
+/// What the writer is asked to do.
+pub(super) enum Message {
+    /// Append, and answer.
+    Append(Box<Job>),
+    /// Finish what is queued, then end the thread.
+    Close,
+    /// Look at the writing connection between two batches.
+    #[cfg(feature = "testing")]
+    Inspect(Box<dyn FnOnce(&Connection) + Send>),
+}
+
+/// One append, and who waits for it. If nobody does any more, it goes on all the same.
+pub(super) struct Job {
+    pub(super) change: Change,
+    pub(super) answer: oneshot::Sender<Result<Snapshot, AppendError>>,
+}
+
+/// The writing side of a store.
+pub(super) struct Writer<'c> {
+    db: &'c Connection,
+    begin: Statement<'c>,
+    commit: Statement<'c>,
+    statements: Statements<'c>,
+    crash: Option<CrashPoint>,
+    fatal: Fatal,
+}
+
+/// The process is to end, and nobody who waits may be answered.
+pub(super) struct Stopped;
+
+/// How a batch went, as far as the next one is concerned.
+enum Went {
+    /// Everybody has an answer.
+    Through,
+    /// So too, but another program holds the lock.
+    Locked,
+}
+
+/// A batch whose transaction is over and that is not in the log.
+struct Failed {
+    meaning: Meaning,
+    doing: &'static str,
+    error: rusqlite::Error,
+}
+
+impl<'c> Writer<'c> {
+    pub(super) fn new(db: &'c Connection, crash: Option<CrashPoint>, fatal: Fatal) -> rusqlite::Result<Self> {
+        Ok(Self {
+            db,
+            // Never a deferred transaction: one that reads first and then writes fails at once if another writer came between.
+            begin: db.prepare("BEGIN IMMEDIATE")?,
+            commit: db.prepare("COMMIT")?,
+            statements: Statements::prepare(db)?,
+            crash,
+            fatal,
+        })
+    }
+
+    /// Works until the store is closed.
+    pub(super) fn run(
+        &mut self,
+        queue: &mut mpsc::Receiver<Message>,
+        checkpointer: &mut Checkpointer,
+        head: &HeadKeeper,
+    ) -> Result<(), Stopped> {
+        let mut messages = Vec::with_capacity(MAX_BATCH);
+        while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
+            let batch = self.sort_out(&mut messages, queue);
+            if let Went::Locked = self.write(batch, head)? {
+                // Whoever queued behind a batch that waited in vain has waited too: do not make each wait its own turn.
+                while let Ok(message) = queue.try_recv() {
+                    messages.push(message);
+                }
+                answer_all(self.sort_out(&mut messages, queue), &locked());
+            }
+            if let Err(error) = checkpointer.after_commit(self.db) {
+                match meaning(&error) {
+                    Meaning::Busy | Meaning::Full => {}
+                    Meaning::Culprit | Meaning::Fatal => return Err(self.stop("a checkpoint", &error)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sort_out(&self, messages: &mut Vec<Message>, queue: &mut mpsc::Receiver<Message>) -> Vec<Job> {
+        let mut batch = Vec::with_capacity(messages.len());
+        for message in messages.drain(..) {
+            match message {
+                Message::Append(job) => batch.push(*job),
+                Message::Close => queue.close(),
+                #[cfg(feature = "testing")]
+                Message::Inspect(look) => look(self.db),
+            }
+        }
+        batch
+    }
+
+    /// Writes a batch and answers everybody in it.
+    fn write(&mut self, batch: Vec<Job>, head: &HeadKeeper) -> Result<Went, Stopped> {
+        if batch.is_empty() {
+            return Ok(Went::Through);
+        }
+        let failed = match self.transact(&batch) {
+            Ok(outcomes) => {
+                self.answer(batch, outcomes, head);
+                return Ok(Went::Through);
+            }
+            Err(failed) => failed,
+        };
+        match failed.meaning {
+            Meaning::Fatal => Err(self.stop(failed.doing, &failed.error)),
+            Meaning::Busy => {
+                answer_all(batch, &locked());
+                Ok(Went::Locked)
+            }
+            Meaning::Full => {
+                tracing::warn!("the disk is full: {}", describe(&failed.error));
+                answer_all(batch, &StoreError::Full(describe(&failed.error)));
+                Ok(Went::Through)
+            }
+            Meaning::Culprit if batch.len() == 1 => {
+                tracing::error!("an append broke a constraint: {}", describe(&failed.error));
+                answer_all(batch, &StoreError::Corrupt(describe(&failed.error)));
+                Ok(Went::Through)
+            }
+            // One of them did it; alone, only that one fails.
+            Meaning::Culprit => {
+                for job in batch {
+                    if let Went::Locked = self.write(vec![job], head)? {
+                        tracing::warn!(
+                            "another program took the lock while a failed batch was written one by one"
+                        );
+                    }
+                }
+                Ok(Went::Through)
+            }
+        }
+    }
+
+    /// One transaction. When it returns `Ok`, all of it is durable; when it returns `Err`, nothing of it is in the log,
+    /// unless the error is fatal, for then nobody knows.
+    fn transact(&mut self, batch: &[Job]) -> Result<Vec<Outcome>, Failed> {
+        let outcomes = self.execute(batch).and_then(|outcomes| {
+            self.at("store.before_commit");
+            match self.commit.execute([]) {
+                Ok(_) => Ok(outcomes),
+                Err(error) => Err(Failed {
+                    // A commit that fails for another reason than these two may have reached the disk.
+                    meaning: match meaning(&error) {
+                        Meaning::Culprit | Meaning::Fatal => Meaning::Fatal,
+                        harmless @ (Meaning::Busy | Meaning::Full) => harmless,
+                    },
+                    doing: "a commit",
+                    error,
+                }),
+            }
+        });
+        match &outcomes {
+            Ok(_) => self.at("store.after_commit"),
+            // SQLite itself has rolled back after some errors.
+            Err(failed) if failed.meaning == Meaning::Fatal || self.db.is_autocommit() => {}
+            Err(_) => self.db.execute_batch("ROLLBACK").map_err(|error| Failed {
+                meaning: Meaning::Fatal,
+                doing: "a rollback",
+                error,
+            })?,
+        }
+        outcomes
+    }
+
+    fn execute(&mut self, batch: &[Job]) -> Result<Vec<Outcome>, Failed> {
+        let failed = |doing| move |error| Failed { meaning: meaning(&error), doing, error };
+        self.begin.execute([]).map_err(failed("beginning a transaction"))?;
+        self.at("store.after_begin");
+        let mut moves = BTreeMap::<Counter, i64>::new();
+        let mut outcomes = Vec::with_capacity(batch.len());
+        for job in batch {
+            let outcome =
+                self.statements.append(&job.change, self.crash.as_ref()).map_err(failed("an append"))?;
+            if let Outcome::Appended(_) = outcome {
+                for (counter, by) in &job.change.moves {
+                    *moves.entry(*counter).or_default() += by;
+                }
+            }
+            outcomes.push(outcome);
+        }
+        self.statements.count(moves.into_iter()).map_err(failed("counting"))?;
+        Ok(outcomes)
+    }
+
+    /// Answers a batch that is durable.
+    fn answer(&self, batch: Vec<Job>, outcomes: Vec<Outcome>, head: &HeadKeeper) {
+        let appended = batch.iter().zip(&outcomes).rev().find_map(|(job, outcome)| match outcome {
+            Outcome::Appended(position) => {
+                Some(Head { position: Position(position.cast_unsigned()), hash: job.change.after.chain })
+            }
+            Outcome::Conflict(_) | Outcome::Corrupt(_) => None,
+        });
+        if let Some(last) = appended {
+            head.publish(last);
+        }
+        self.at("store.before_answer");
+        for (job, outcome) in batch.into_iter().zip(outcomes) {
+            let Job { change, answer } = job;
+            // A waiter that has gone made no promise to its own client; the append stands.
+            let _ = answer.send(match outcome {
+                Outcome::Appended(_) => Ok(change.after),
+                Outcome::Conflict(current) => Err(AppendError::Conflict(current)),
+                Outcome::Corrupt(error) => {
+                    tracing::error!("an append was refused: {error}");
+                    Err(error.into())
+                }
+            });
+        }
+    }
+
+    fn at(&self, point: &'static str) {
+        if let Some(crash) = &self.crash {
+            crash(point);
+        }
+    }
+
+    fn stop(&self, doing: &str, error: &rusqlite::Error) -> Stopped {
+        self.fatal.stop(doing, &describe(error));
+        Stopped
+    }
+}
+
+fn locked() -> StoreError {
+    StoreError::Unavailable("another program holds the database's lock".into())
+}
+
+fn answer_all(batch: Vec<Job>, error: &StoreError) {
+    for job in batch {
+        let _ = job.answer.send(Err(error.clone().into()));
+    }
+}
