@@ -23,10 +23,7 @@ fn faults(path: &str, source: &str) -> Vec<String> {
     }
     for (number, line) in source.lines().enumerate() {
         let comment = line.split_once("//").map_or("", |(_, comment)| comment);
-        if ["TODO", "FIXME", "XXX"]
-            .iter()
-            .any(|word| comment.split(|c: char| !c.is_alphanumeric()).any(|w| w == *word))
-        {
+        if comment.split(|c: char| !c.is_alphanumeric()).any(|word| LEFT_TO_DO.contains(&word)) {
             faults.push(format!("{path}:{}: what is left to do belongs in an issue", number + 1));
         }
     }
