@@ -1,5 +1,6 @@
 //! `callonce serve`: the server, from opening the file to the last drained call.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -122,7 +123,7 @@ impl Serve {
     fn start_log(&self) -> Result<(), Failure> {
         let filter = EnvFilter::try_new(&self.log)
             .map_err(|problem| Failure::new(Exit::Config, format!("--log {}: {problem}", self.log)))?;
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours());
         match self.log_format {
             LogFormat::Text => log.init(),
             LogFormat::Json => log.json().init(),
@@ -205,4 +206,9 @@ fn refused(error: OpenError) -> Failure {
         failure.message += "; put the right file back, or start with what is there: --accept-data-loss";
     }
     failure
+}
+
+/// Colours are for a terminal, and only if nobody objects (no-color.org).
+fn colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

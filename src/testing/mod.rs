@@ -1,6 +1,7 @@
 //! The test kit: what tests of every floor need, and production never imports.
 
 pub mod faulty_store;
+pub mod fuzz;
 pub mod given;
 pub mod random_calls;
 pub mod store_contract;
