@@ -123,7 +123,10 @@ impl Serve {
     fn start_log(&self) -> Result<(), Failure> {
         let filter = EnvFilter::try_new(&self.log)
             .map_err(|problem| Failure::new(Exit::Config, format!("--log {}: {problem}", self.log)))?;
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours());
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_ansi(colours());
         match self.log_format {
             LogFormat::Text => log.init(),
             LogFormat::Json => log.json().init(),

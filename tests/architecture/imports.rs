@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::rules::{EXCEPTIONS, FENCES, RULES, Rule};
+use super::rules::{ANY, EXCEPTIONS, FENCES, RULES, Rule};
 use super::source::{Named, Token, paths, tokens};
 use super::tree::{files, read};
 
@@ -29,7 +29,8 @@ fn faults(path: &str, source: &str, dependencies: &BTreeSet<String>) -> Vec<Stri
             fault(format!("is not for {}: it must not see `{floor}`", rule.folder));
         }
         let head = &named.path[0];
-        if dependencies.contains(head) && !rule.crates.contains(&head.as_str()) {
+        let allowed = rule.crates == ANY || rule.crates.contains(&head.as_str());
+        if dependencies.contains(head) && !allowed {
             fault(format!("is not for {}: it must not use `{head}`", rule.folder));
         }
         for never in rule.never.iter().filter(|never| named.starts_with(never)) {
