@@ -82,10 +82,11 @@ async fn drive(
         }
         if !told_to_stop && stopped.as_mut().poll(cx).is_ready() {
             told_to_stop = true;
-            if matches!(progress.step().0, Phase::Idle) {
-                progress.settled_body();
+            let half_a_head = progress.stop() == Phase::Head;
+            // hyper would close a used connection on half a head. It closes after the answer, which says so.
+            if !half_a_head {
+                connection.as_mut().graceful_shutdown();
             }
-            connection.as_mut().graceful_shutdown();
             if let Poll::Ready(end) = connection.as_mut().poll(cx) {
                 return Poll::Ready(end.map_err(End::Failed));
             }

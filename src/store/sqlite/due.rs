@@ -12,7 +12,8 @@ use crate::store::record::Snapshot;
 use crate::store::{DueCursor, DuePage, StoreError};
 
 /// Calls that wait for nothing come in order from `idx_calls_ready`; those with a due time are kept apart in
-/// `idx_calls_due`. Both begin with the tool, so that a million calls of a stuck tool cost the other tools nothing.
+/// `idx_calls_due`. Both begin with the tool, so that a million calls of a stuck tool cost the other tools nothing. The index
+/// is named, because SQLite would rather walk the table in order than sort.
 pub(super) const DUE: &str = concat!(
     "SELECT * FROM (SELECT ",
     call_columns!(),
@@ -21,7 +22,7 @@ pub(super) const DUE: &str = concat!(
      UNION ALL \
      SELECT * FROM (SELECT ",
     call_columns!(),
-    ", rowid AS place FROM calls \
+    ", rowid AS place FROM calls INDEXED BY idx_calls_due \
      WHERE tool = ?4 AND due_at <= ?2 AND status = 'pending' AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
      ORDER BY place LIMIT ?3"
 );
@@ -38,7 +39,7 @@ pub(super) const LEASES_OVER: &str =
 pub(super) const OLDEST_PENDING: &str = "SELECT created_at FROM calls WHERE rowid = (SELECT min(place) FROM (\
      SELECT * FROM (SELECT rowid AS place FROM calls \
      WHERE status = 'pending' AND due_at IS NULL AND lease_until IS NULL ORDER BY rowid LIMIT 1) \
-     UNION ALL SELECT min(rowid) FROM calls WHERE due_at IS NOT NULL))";
+     UNION ALL SELECT min(rowid) FROM calls INDEXED BY idx_calls_due WHERE due_at IS NOT NULL))";
 
 impl Reads {
     pub(super) fn due(

@@ -121,6 +121,16 @@ impl HeadFile {
         if head == self.written {
             return Ok(());
         }
+        self.write_slot(head)
+    }
+
+    /// Makes `head` durable in both slots: for the last time, when nothing else will be written over damage to one.
+    pub(super) fn write_both(&mut self, head: Head) -> io::Result<()> {
+        self.write_slot(head)?;
+        self.write_slot(head)
+    }
+
+    fn write_slot(&mut self, head: Head) -> io::Result<()> {
         self.file.write_all_at(&head.slot(), (self.next * SLOT_BYTES) as u64)?;
         self.file.sync_data()?;
         self.next = 1 - self.next;

@@ -26,6 +26,8 @@ mod migrate;
 mod open;
 mod options;
 mod paths;
+#[cfg(test)]
+mod plans;
 mod read;
 mod reader;
 mod row;

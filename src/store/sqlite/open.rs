@@ -21,8 +21,9 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     let path = paths::resolve(path)?;
     version::guard(&path, rusqlite::version_number())?;
     filesystem::guard(&path, filesystem::kind(paths::folder(&path))?, options.allow_network_filesystem)?;
+    paths::guard_access(&path)?;
     let lock = Lock::take(&path, &options.holder)?;
-    migrate::guard(&path)?;
+    migrate::guard(&path, options.busy_timeout)?;
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let mut db = connection::open(&path, Role::Writer, options.busy_timeout).map_err(sqlite)?;
     let crash = options.crash_point.clone();

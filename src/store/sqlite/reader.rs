@@ -55,7 +55,7 @@ impl SqliteReader {
         if !path.exists() {
             return Err(OpenError::Storage { path, problem: "there is no such file".into() });
         }
-        migrate::guard(&path)?;
+        migrate::guard(&path, BUSY_TIMEOUT)?;
         // The threads end by themselves when the last handle is dropped.
         Ok(Threads::start(&path, BUSY_TIMEOUT).map_err(|error| open_error(&path, &error))?.reader)
     }

@@ -34,7 +34,9 @@ pub(super) use event_columns;
 
 /// The call that a row of `calls` shows, proved by its checksum.
 pub(super) fn snapshot(row: &Row<'_>) -> Result<Snapshot, StoreError> {
-    call_row(row).map_err(|error| read_error(&error))?.snapshot()
+    let row = call_row(row)
+        .map_err(|error| StoreError::Corrupt(format!("a row of `calls` cannot be read: {error}")))?;
+    row.snapshot()
 }
 
 fn call_row<'r>(row: &'r Row<'_>) -> rusqlite::Result<CallRow<'r>> {

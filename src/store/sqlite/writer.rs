@@ -266,3 +266,71 @@ fn answer_all(batch: Vec<Job>, error: &StoreError) {
         let _ = job.answer.send(Err(error.clone().into()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use rusqlite::trace::{TraceEvent, TraceEventCodes};
+
+    use super::*;
+    use crate::store::sqlite::connection::{self, Role};
+    use crate::store::sqlite::migrate;
+    use crate::testing::random_calls::{claim, decided, request, submit, succeed};
+
+    fn job(before: &Snapshot, command: crate::domain::command::Command) -> Job {
+        let change = Change::prepare(before, decided(&before.call, command)).unwrap().unwrap();
+        Job { change, answer: oneshot::channel().0 }
+    }
+
+    /// A transaction that begins with a read and then writes fails at once when another writer came between, whatever the
+    /// busy timeout; so every one that writes says so when it begins.
+    #[test]
+    fn every_write_begins_with_begin_immediate() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.db");
+        let mut db = connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        let said = Arc::new(Mutex::new(Vec::<String>::new()));
+        let heard = said.clone();
+        let trace = move |event: TraceEvent<'_>| {
+            if let TraceEvent::Stmt(_, sql) = event {
+                let words: Vec<_> = sql.split_whitespace().take(2).collect();
+                heard.lock().unwrap().push(words.join(" ").trim_end_matches(';').to_owned());
+            }
+        };
+        db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace)).unwrap();
+        migrate::migrate(&path, &db, &|_| {}).unwrap();
+        migrate::prove_writable(&path, &db).unwrap();
+        let mut writer = Writer::new(&db, None, Fatal::new(Path::new("calls.db"), Arc::new(|_| {}))).unwrap();
+        let created = job(&Snapshot::absent(), submit(&request(1)));
+        let call = created.change.after.clone();
+        let claimed = job(&call, claim(2, "w"));
+        let late = job(&call, claim(2, "late"));
+        let done = job(&claimed.change.after, succeed(3, 1));
+        assert!(writer.transact(&[created]).is_ok());
+        assert!(writer.transact(&[claimed, late, done]).is_ok());
+        drop(writer);
+
+        let said = said.lock().unwrap();
+        let mut writing = false;
+        for statement in said.iter() {
+            match statement.split_whitespace().next().unwrap_or_default() {
+                "BEGIN" => {
+                    assert_eq!((writing, statement.as_str()), (false, "BEGIN IMMEDIATE"));
+                    writing = true;
+                }
+                "COMMIT" => writing = false,
+                "INSERT" | "UPDATE" | "DELETE" | "CREATE" => assert!(writing, "`{statement}` outside"),
+                _ => {}
+            }
+        }
+        assert_eq!(said.iter().filter(|statement| *statement == "BEGIN IMMEDIATE").count(), 4);
+        assert!(
+            said.iter().any(|statement| statement == "INSERT INTO")
+                && said.iter().any(|s| s == "UPDATE calls")
+        );
+        assert!(said.iter().all(|statement| !statement.contains(" OR")), "{said:?}");
+    }
+}
