@@ -10,6 +10,7 @@ use super::tree::{files, read};
 fn faults(path: &str, source: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
     let fitting = RULES.iter().filter(|rule| path.starts_with(rule.folder));
     let rule = fitting.max_by_key(|rule| rule.folder.len());
+    let tests_from = tests_from(source);
     let mut faults = Vec::new();
     for named in paths(source) {
         let mut fault = |what: String| {
@@ -25,6 +26,9 @@ fn faults(path: &str, source: &str, dependencies: &BTreeSet<String>) -> Vec<Stri
             }
         }
         let Some(rule) = rule else { continue };
+        if named.line >= tests_from && KIT.iter().any(|kit| named.starts_with(kit)) {
+            continue;
+        }
         if let Some(floor) = own(path, &named).filter(|_| !may_see(rule, path, &named)) {
             fault(format!("is not for {}: it must not see `{floor}`", rule.folder));
         }
@@ -46,6 +50,18 @@ fn faults(path: &str, source: &str, dependencies: &BTreeSet<String>) -> Vec<Stri
         }
     }
     faults
+}
+
+/// What the tests at the end of a file may use on top.
+const KIT: [&str; 3] = ["crate::testing", "proptest", "tempfile"];
+
+/// The line where the tests at the end of a file begin; beyond the last one, if there are none.
+fn tests_from(source: &str) -> usize {
+    let mut lines = source.lines();
+    let begins = lines.position(|line| line == "#[cfg(test)]");
+    begins
+        .filter(|_| lines.next().is_some_and(|line| line.starts_with("mod ")))
+        .map_or(usize::MAX, |at| at + 1)
 }
 
 /// The floor of ours that a path leads to, if it leads to one.
@@ -141,6 +157,10 @@ mod tests {
             ("src/store/sqlite/row.rs", "use rusqlite::Row; use crate::store::codec;"),
             ("src/engine/clock.rs", "let now = SystemTime::now();"),
             ("src/main.rs", "use callonce::cli;"),
+            (
+                "src/store/mod.rs",
+                "#[cfg(test)]\nmod tests {\nuse crate::testing::given; use tempfile::tempdir; }",
+            ),
         ] {
             assert_eq!(found(path, source), Vec::<String>::new(), "{path}");
         }
@@ -161,6 +181,16 @@ mod tests {
             ("src/http/wire.rs", "use crate::engine::*;", "must not see `engine`"),
             ("src/engine/mod.rs", "use crate::testing::given;", "must not see `testing`"),
             ("src/testing/mod.rs", "use crate::cli::run;", "must not see `cli`"),
+            (
+                "src/store/mod.rs",
+                "use crate::testing::given;\n#[cfg(test)]\nmod tests {}",
+                "must not see `testing`",
+            ),
+            (
+                "src/store/mod.rs",
+                "#[cfg(test)]\nmod tests { use crate::engine::Engine; }",
+                "must not see `engine`",
+            ),
             ("src/store/sqlite/row.rs", "use super::super::codec;", "goes up two folders"),
         ] {
             let faults = found(path, source);

@@ -17,9 +17,11 @@ pub struct Situation {
     pub commands: fn(&Call) -> Vec<Command>,
 }
 
+type Row = (&'static str, &'static str, fn(&Call) -> Vec<Command>);
+
 /// Every row of every table.
 pub fn situations() -> Vec<Situation> {
-    let rows: [(&str, &str, fn(&Call) -> Vec<Command>); 26] = [
+    let rows: [Row; 26] = [
         ("submit", "the same request", |_| vec![submit().into()]),
         ("submit", "another request", |_| {
             vec![Submit { request: Arc::new(other_request()), ..submit() }.into()]
@@ -29,23 +31,21 @@ pub fn situations() -> Vec<Situation> {
             0 => vec![],
             attempts => vec![claim_with(attempts).into()],
         }),
-        ("claim", "before its due time", |call| match call {
-            Call::Pending { due: Some(due), .. } => {
-                let early = Timestamp::from_micros(due.as_micros() - 1);
-                vec![Claim { at: early, ..claim() }.into()]
-            }
-            _ => vec![],
+        ("claim", "before its due time", |call| {
+            let Call::Pending { due: Some(due), .. } = call else { return vec![] };
+            let early = Timestamp::from_micros(due.as_micros() - 1);
+            vec![Claim { at: early, ..claim() }.into()]
         }),
         ("succeed", "the latest attempt", |call| vec![success(call).into()]),
         ("succeed", "the latest attempt, with an effect where none is owed, or without", |call| {
             let effect = mismatch(call);
             vec![Succeed { effect, ..success(call) }.into()]
         }),
-        ("succeed", "the recorded success once more", |call| match call {
-            Call::Succeeded { attempts, result, effect, .. } => {
-                vec![Succeed { at: NOW, attempt: *attempts, result: result.clone(), effect: *effect }.into()]
-            }
-            _ => vec![],
+        ("succeed", "the recorded success once more", |call| {
+            let Call::Succeeded { attempts: attempt, result, effect, .. } = call.clone() else {
+                return vec![];
+            };
+            vec![Succeed { at: NOW, attempt, result, effect }.into()]
         }),
         ("succeed", "any other attempt", |call| {
             others(call).map(|attempt| Succeed { attempt, ..success(call) }.into()).to_vec()
@@ -60,9 +60,9 @@ pub fn situations() -> Vec<Situation> {
         ("fail", "the latest attempt, for good", |call| {
             vec![fail(latest(call), elsewise(declined())).into()]
         }),
-        ("fail", "the recorded failure once more", |call| match call {
-            Call::Failed { attempts, error, .. } => vec![fail(*attempts, error.clone()).into()],
-            _ => vec![],
+        ("fail", "the recorded failure once more", |call| {
+            let Call::Failed { attempts, error, .. } = call else { return vec![] };
+            vec![fail(*attempts, error.clone()).into()]
         }),
         ("fail", "any other attempt", |call| {
             others(call)
@@ -88,14 +88,8 @@ pub fn situations() -> Vec<Situation> {
         }),
         ("recover", "the lease is not over", |call| {
             let early = Timestamp::from_micros(LEASE_OVER.as_micros() - 1);
-            let over = [Interruption::LeaseOver];
-            given_up_with(call, &over, &ALL_POLICIES, MAX_ATTEMPTS)
-                .into_iter()
-                .map(|command| match command {
-                    Command::Recover(recover) => Recover { at: early, ..recover }.into(),
-                    other => other,
-                })
-                .collect()
+            let over = |policy| recover(latest(call), Interruption::LeaseOver, policy);
+            ALL_POLICIES.map(|policy| Recover { at: early, ..over(policy) }.into()).into()
         }),
         ("recover", "any other attempt", |call| {
             let attempts = others(call);
