@@ -2,5 +2,6 @@
 
 pub mod faulty_store;
 pub mod fuzz;
+pub mod given;
 pub mod random_calls;
 pub mod store_contract;

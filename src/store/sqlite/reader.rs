@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::record::{Recorded, Snapshot};
-use super::super::{DueCursor, DuePage, Filter, Stats, StoreError};
 use super::error::open_error;
 use super::migrate::{self, Found};
 use super::options::{BUSY_TIMEOUT, OpenError};
@@ -17,6 +15,8 @@ use super::paths;
 use super::read::Reads;
 use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
+use crate::store::record::{Recorded, Snapshot};
+use crate::store::{DueCursor, DuePage, Filter, Stats, StoreError};
 
 /// Threads for reads that touch a few rows: two, so that one that has to wait for the disk does not hold up all others.
 const QUICK_THREADS: usize = 2;
