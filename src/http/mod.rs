@@ -11,6 +11,9 @@
 //! | [`idempotency_key`] [`prefer`] [`etag`] | what do the request's headers say? |
 //! | [`problem`] | how does a refusal look? |
 //!
+//! What hyper refuses by itself, before any of this runs, has a status and an empty body: 400 for a head that is no HTTP,
+//! 431 for one that is too long. Bare line feeds are taken as line ends, which RFC 9112 allows.
+//!
 //! Every limit these files enforce is a field of [`limits::Limits`].
 pub mod accept;
 pub mod body;
