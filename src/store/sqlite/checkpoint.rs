@@ -117,7 +117,9 @@ impl Checkpointer {
         let marks = Arc::new(Marks::default());
         let counted = marks.clone();
         writer.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: c_int| {
-            counted.pages.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            let pages = u32::try_from(pages).unwrap_or(0);
+            counted.pages.store(pages, Ordering::Relaxed);
+            counted.longest.fetch_max(pages, Ordering::Relaxed);
             Ok(())
         }))?;
         // It waits for nobody: what it cannot copy now it copies the next time.
