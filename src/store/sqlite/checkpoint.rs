@@ -202,7 +202,7 @@ fn copy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
 }
 
 fn tidy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
-    if marks.pages.load(Ordering::Relaxed) < LARGE_PAGES {
+    if marks.longest.load(Ordering::Relaxed) < LARGE_PAGES {
         return Ok(());
     }
     // Emptying takes the writer's lock: copy without it first, so that it is held for a moment only.
@@ -215,6 +215,7 @@ fn tidy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
     if !emptied.busy {
         // Unless a commit came in at this moment; then its count is a little low until the next one.
         marks.pages.store(emptied.pages, Ordering::Relaxed);
+        marks.longest.store(emptied.pages, Ordering::Relaxed);
     }
     Ok(())
 }
