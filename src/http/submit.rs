@@ -42,9 +42,8 @@ pub(super) async fn submit<S: Store>(
 /// Whether the body is declared as JSON, in UTF-8 and not compressed.
 fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let refuse = |problem: String| Err(ApiError::new(Kind::UnsupportedMediaType, problem));
-    if let Some(encoding) = headers.get(CONTENT_ENCODING)
-        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return refuse("Content-Encoding: a compressed body is not accepted; send it as it is".into());
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();
