@@ -89,6 +89,26 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Whether they go together, and with these tools.
+    ///
+    /// # Errors
+    /// [`SettingsError`] says which do not.
+    pub fn check(&self, tools: &Registry) -> Result<(), SettingsError> {
+        if self.max_attempts == 0 {
+            return Err(SettingsError::NoAttempts);
+        }
+        for (name, tool) in tools.iter() {
+            let limit = tool.terms().time_limit.unwrap_or(self.time_limit);
+            if self.lease <= limit {
+                let tool = name.to_string();
+                return Err(SettingsError::LeaseTooShort { lease: self.lease, tool, limit });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Settings that cannot work together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
@@ -167,7 +187,7 @@ impl<S: Store> Engine<S> {
         settings: Settings,
         observer: Arc<dyn Observe>,
     ) -> Result<Self, SettingsError> {
-        check(&tools, &settings)?;
+        settings.check(&tools)?;
         let pool = Pool::new(&tools, settings.workers);
         let inner = Inner {
             store,
@@ -199,11 +219,17 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
+    /// Claims nothing more from now on, and answers all who wait for a call with what it is now. Requests are still
+    /// accepted and running attempts go on, until [`Engine::stop`].
+    pub fn wind_down(&self) {
+        self.inner.health.draining();
+        self.inner.stop.cancel();
+    }
+
     /// Stops claiming at once, lets running attempts finish for at most `drain`, then closes the store. What is left
     /// waits in the store for the next start. Returns whether everything that ran has finished.
     pub async fn stop(&self, drain: Duration) -> bool {
-        self.inner.health.draining();
-        self.inner.stop.cancel();
+        self.wind_down();
         self.inner.tasks.close();
         let drained = tokio::time::timeout(drain, self.inner.tasks.wait()).await.is_ok();
         self.inner.store.close().await;
@@ -230,18 +256,4 @@ impl<S: Store> Engine<S> {
             max_attempts: self.inner.settings.max_attempts,
         }
     }
-}
-
-fn check(tools: &Registry, settings: &Settings) -> Result<(), SettingsError> {
-    if settings.max_attempts == 0 {
-        return Err(SettingsError::NoAttempts);
-    }
-    for (name, tool) in tools.iter() {
-        let limit = tool.terms().time_limit.unwrap_or(settings.time_limit);
-        if settings.lease <= limit {
-            let tool = name.to_string();
-            return Err(SettingsError::LeaseTooShort { lease: settings.lease, tool, limit });
-        }
-    }
-    Ok(())
 }

@@ -62,8 +62,8 @@ pub(super) struct Stopped;
 enum Went {
     /// Everybody has an answer.
     Through,
-    /// So too, but another program holds the lock.
-    Locked,
+    /// So too, but another program holds the lock: this is what they were told.
+    Locked(StoreError),
 }
 
 /// A batch whose transaction is over and that is not in the log.
@@ -96,12 +96,12 @@ impl<'c> Writer<'c> {
         let mut messages = Vec::with_capacity(MAX_BATCH);
         while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
             let batch = self.sort_out(&mut messages, queue);
-            if let Went::Locked = self.write(batch, head)? {
+            if let Went::Locked(told) = self.write(batch, head)? {
                 // Whoever queued behind a batch that waited in vain has waited too: do not make each wait its own turn.
                 while let Ok(message) = queue.try_recv() {
                     messages.push(message);
                 }
-                answer_all(self.sort_out(&mut messages, queue), &locked());
+                answer_all(self.sort_out(&mut messages, queue), &told);
             }
             if let Err(error) = checkpointer.after_commit(self.db) {
                 match meaning(&error) {
@@ -141,12 +141,14 @@ impl<'c> Writer<'c> {
         match failed.meaning {
             Meaning::Fatal => Err(self.stop(failed.doing, &failed.error)),
             Meaning::Busy => {
-                answer_all(batch, &locked());
-                Ok(Went::Locked)
+                let told = "another program holds the database's lock";
+                let told = StoreError::Unavailable(self.fatal.says(told, &failed.error));
+                answer_all(batch, &told);
+                Ok(Went::Locked(told))
             }
             Meaning::Full => {
-                tracing::warn!("the disk is full: {}", describe(&failed.error));
-                answer_all(batch, &StoreError::Full(describe(&failed.error)));
+                let told = StoreError::Full(self.fatal.says(failed.doing, &failed.error));
+                answer_all(batch, &told);
                 Ok(Went::Through)
             }
             Meaning::Culprit if batch.len() == 1 => {
@@ -157,7 +159,7 @@ impl<'c> Writer<'c> {
             // One of them did it; alone, only that one fails.
             Meaning::Culprit => {
                 for job in batch {
-                    if let Went::Locked = self.write(vec![job], head)? {
+                    if let Went::Locked(_) = self.write(vec![job], head)? {
                         tracing::warn!(
                             "another program took the lock while a failed batch was written one by one"
                         );
@@ -255,10 +257,6 @@ impl<'c> Writer<'c> {
         self.fatal.stop(doing, &describe(error));
         Stopped
     }
-}
-
-fn locked() -> StoreError {
-    StoreError::Unavailable("another program holds the database's lock".into())
 }
 
 fn answer_all(batch: Vec<Job>, error: &StoreError) {
