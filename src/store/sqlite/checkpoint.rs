@@ -80,6 +80,9 @@ struct Marks {
     copied: AtomicU32,
     /// Whether the thread is copying: two cannot at once, so the writer leaves it alone.
     copying: AtomicBool,
+    /// The most pages in the WAL since its file was last cut off, which is how long the file is: beginning anew writes from
+    /// the start and leaves the rest.
+    longest: AtomicU32,
 }
 
 impl Marks {
