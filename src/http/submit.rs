@@ -33,8 +33,9 @@ pub(super) async fn submit<S: Store>(
     let new = snapshot.call.request().filter(|_| submitted.appended && snapshot.version.0 == 1);
     let location = new.map(|request| wire::query_url(request.call_id));
     if let (Some(wait), Some(request)) = (wait, snapshot.call.request().cloned()) {
-        let settled = app.engine.wait(request.call_id, Until::Settled, wait).await?;
-        snapshot = settled.unwrap_or(snapshot);
+        // The call is accepted whatever becomes of the wait, so a store that fails now takes nothing back.
+        let settled = app.engine.wait(request.call_id, Until::Settled, wait).await;
+        snapshot = settled.ok().flatten().unwrap_or(snapshot);
     }
     Ok(call(&snapshot, wait, Some((replayed, location))))
 }
