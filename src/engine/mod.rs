@@ -11,7 +11,7 @@
 //!                         └── recover (at start, every 200 ms)   └─▶ publish ─▶ whoever waits
 //! ```
 //!
-//! There is one way to change a call: [`execute`]. The pool hands calls from memory to workers; what memory has no
+//! There is one way to change a call: `execute`. The pool hands calls from memory to workers; what memory has no
 //! room for, or what a crash left behind, the feed finds in the store. Losing everything in memory loses nothing.
 
 pub mod clock;
