@@ -11,7 +11,7 @@
 //!                         └── recover (at start, every 200 ms)   └─▶ publish ─▶ whoever waits
 //! ```
 //!
-//! There is one way to change a call: [`execute`]. The pool hands calls from memory to workers; what memory has no
+//! There is one way to change a call: `execute`. The pool hands calls from memory to workers; what memory has no
 //! room for, or what a crash left behind, the feed finds in the store. Losing everything in memory loses nothing.
 
 pub mod clock;
@@ -66,6 +66,8 @@ pub struct Settings {
     pub time_limit: Duration,
     /// How many attempts a call may have.
     pub max_attempts: u32,
+    /// How many submits may be under way at once; the next ones are refused as overloaded.
+    pub max_submits: usize,
     /// Where the time comes from.
     pub clock: Clock,
     /// Where to die on purpose; nowhere, unless armed.
@@ -80,6 +82,7 @@ impl Default for Settings {
             lease: DEFAULT_LEASE,
             time_limit: DEFAULT_TIME_LIMIT,
             max_attempts: DEFAULT_MAX_ATTEMPTS,
+            max_submits: MAX_SUBMITS,
             clock: Clock::System,
             crash: CrashPoints::default(),
         }
@@ -193,7 +196,7 @@ impl<S: Store> Engine<S> {
             waiters: Waiters::default(),
             observer,
             health: Health::default(),
-            submits: Arc::new(Semaphore::new(MAX_SUBMITS)),
+            submits: Arc::new(Semaphore::new(settings.max_submits)),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             settings,

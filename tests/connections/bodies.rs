@@ -1,15 +1,19 @@
 //! Request bodies: whole, too long, too slow, cut short, not asked for, not read.
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
+use callonce::http::accept::Drained;
 use callonce::http::body::BodyReader;
 use callonce::http::limits::{Limits, MAX_BODY_BYTES};
 
-use super::{SHORT, Server, fact};
+use tokio::io::AsyncWriteExt;
+
+use super::{ABSURD, SHORT, Server, fact};
 
 /// Answers a body with its length, and one that is refused with the reason.
 async fn measure(State(reader): State<Arc<BodyReader>>, body: Body) -> (StatusCode, String) {
@@ -87,29 +91,37 @@ async fn an_answer_given_without_reading_the_body_reaches_a_client_that_writes_a
     }
 }
 
+/// Longer than any test may take, so that what ends is not ended by it.
+const NEVER: Duration = ABSURD.saturating_mul(10);
+
 #[tokio::test]
-async fn what_is_read_after_the_answer_is_bounded_in_bytes_and_time() {
-    let server = start(Limits { linger_bytes: 100_000, ..Limits::default() }).await;
+async fn what_is_read_after_an_answer_is_bounded_in_bytes() {
+    let server = start(Limits { linger_bytes: 100_000, linger_timeout: NEVER, ..Limits::default() }).await;
     let mut client = server.client().await;
     client.send(with_length("/", usize::MAX >> 2)).await;
     assert_eq!(client.answer().await.status, 413);
-    fact("the server stops reading", async {
-        while client
-            .stream
-            .try_write(&[b'x'; 4096])
-            .map_or_else(|e| e.kind() == std::io::ErrorKind::WouldBlock, |_| true)
-        {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    fact("the server stops reading", async { while client.stream.write_all(&[b'x'; 4096]).await.is_ok() {} })
+        .await;
+}
 
+#[tokio::test]
+async fn what_is_read_after_an_answer_is_bounded_in_time() {
     let server = start(Limits { linger_timeout: SHORT, ..Limits::default() }).await;
     let mut client = server.client().await;
     client.send(with_length("/", MAX_BODY_BYTES + 1)).await;
     assert_eq!(client.answer().await.status, 413);
-    let stopped = server.stop().await;
-    assert_eq!((stopped.finished, stopped.cut), (1, 0), "the silent client was let go");
+    assert_eq!(server.stop().await.cut, 0, "the silent client was let go");
+}
+
+#[tokio::test]
+async fn a_connection_that_went_on_after_an_unread_body_ends_at_once() {
+    let server = start(Limits { linger_timeout: NEVER, ..Limits::default() }).await;
+    let mut client = server.client().await;
+    for path in ["/", "/unread"] {
+        client.send(with_length(path, 2) + "ok").await;
+        client.answer().await;
+    }
+    assert_eq!(server.stop().await, Drained { finished: 1, cut: 0 });
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ fn serving_goes_on_once_there_are_descriptors_again() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         return runtime.block_on(starve());
     }
-    let name = "transport::descriptors::serving_goes_on_once_there_are_descriptors_again";
+    let name = "descriptors::serving_goes_on_once_there_are_descriptors_again";
     let run = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(STARVE, "1")

@@ -23,6 +23,7 @@ async fn a_head_that_trickles_is_cut_and_disturbs_nobody() {
         while slow.try_send("x").await.is_ok() {
             assert_eq!(normal.get("/").await.status, 200);
         }
+        slow.is_closed_in_silence().await;
     }
 }
 

@@ -78,7 +78,10 @@ async fn a_start_makes_a_crashed_wal_durable_first() {
     let left = std::fs::metadata(place.beside("-wal")).unwrap().len();
     assert!(left > 0);
     let store = place.open();
-    assert_eq!(wal(&store).await, 0);
+    assert!(
+        wal(&store).await < left,
+        "it begins anew, with the page that proves that the file can be written"
+    );
     let copy = place.folder().join("copy.db");
     std::fs::copy(place.database(), &copy).unwrap();
     let alone = rusqlite::Connection::open(&copy).unwrap();

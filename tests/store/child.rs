@@ -2,7 +2,7 @@
 //!
 //! The child is this test program again, told by its environment to run [`acts`] and what to do there.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,7 +70,13 @@ impl Child {
         if unprivileged && rustix::process::geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        Self { process: command.spawn().unwrap(), _copy: None }
+        loop {
+            match command.spawn() {
+                // A process that another test is starting right now still has the fresh copy open for writing.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                spawned => return Self { process: spawned.unwrap(), _copy: None },
+            }
+        }
     }
 
     /// Ends it and gives its exit code.

@@ -54,7 +54,7 @@ fn names(exit: &Exit, path: &Path, says: &str) {
 fn a_database_that_may_only_be_read_is_refused() {
     let home = stopped();
     mode(&home.database(), 0o444);
-    names(&end_as_nobody(&home.database()), &home.database(), "may not write it");
+    names(&end_as_nobody(&home.database()), &home.database(), "this process may not write it");
     home.db().keeps_the_laws();
 }
 

@@ -2,16 +2,16 @@
 
 use rusqlite::{Connection, Result, Row, Statement, params};
 
-use super::super::StoreError;
-use super::super::chain::ChainHash;
-use super::super::counters::Counter;
-use super::super::projection::{FixedColumns, StateColumns, detail, effect_row};
-use super::super::record::{Entry, Snapshot};
 use super::change::Change;
 use super::options::CrashPoint;
 use super::row::{self, call_columns};
 use crate::domain::event::Event;
 use crate::domain::id::Version;
+use crate::store::StoreError;
+use crate::store::chain::ChainHash;
+use crate::store::counters::Counter;
+use crate::store::projection::{FixedColumns, StateColumns, detail, effect_row};
+use crate::store::record::{Entry, Snapshot};
 
 /// What became of an append. None of it holds before the transaction is committed.
 #[derive(Debug)]

@@ -80,6 +80,9 @@ struct Marks {
     copied: AtomicU32,
     /// Whether the thread is copying: two cannot at once, so the writer leaves it alone.
     copying: AtomicBool,
+    /// The most pages in the WAL since its file was last cut off, which is how long the file is: beginning anew writes from
+    /// the start and leaves the rest.
+    longest: AtomicU32,
 }
 
 impl Marks {
@@ -117,7 +120,9 @@ impl Checkpointer {
         let marks = Arc::new(Marks::default());
         let counted = marks.clone();
         writer.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: c_int| {
-            counted.pages.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            let pages = u32::try_from(pages).unwrap_or(0);
+            counted.pages.store(pages, Ordering::Relaxed);
+            counted.longest.fetch_max(pages, Ordering::Relaxed);
             Ok(())
         }))?;
         // It waits for nobody: what it cannot copy now it copies the next time.
@@ -200,12 +205,20 @@ fn copy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
 }
 
 fn tidy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
-    if marks.pages.load(Ordering::Relaxed) >= LARGE_PAGES {
-        let progress = truncate(db)?;
-        if !progress.busy {
-            // Unless a commit came in at this moment; then its count is a little low until the next one.
-            marks.pages.store(progress.pages, Ordering::Relaxed);
-        }
+    if marks.longest.load(Ordering::Relaxed) < LARGE_PAGES {
+        return Ok(());
+    }
+    // Emptying takes the writer's lock: copy without it first, so that it is held for a moment only.
+    let copied = passive(db)?;
+    marks.take_in(copied);
+    if copied.busy || copied.copied < copied.pages {
+        return Ok(());
+    }
+    let emptied = truncate(db)?;
+    if !emptied.busy {
+        // Unless a commit came in at this moment; then its count is a little low until the next one.
+        marks.pages.store(emptied.pages, Ordering::Relaxed);
+        marks.longest.store(emptied.pages, Ordering::Relaxed);
     }
     Ok(())
 }

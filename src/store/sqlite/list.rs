@@ -2,12 +2,12 @@
 
 use rusqlite::params;
 
-use super::super::record::Snapshot;
-use super::super::{Filter, StoreError};
 use super::read::{Reads, sql_limit};
 use super::row::{self, call_columns};
 use crate::domain::call::Status;
 use crate::domain::id::{CallId, ClientId, ToolName};
+use crate::store::record::Snapshot;
+use crate::store::{Filter, StoreError};
 
 /// Rows that are looked at in one read transaction. A filter that little passes through has to look at many; in steps, so
 /// that no transaction keeps the WAL from beginning anew.

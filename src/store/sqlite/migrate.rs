@@ -14,10 +14,21 @@ const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 /// Marks a SQLite file as ours: `call` in ASCII.
 const APPLICATION_ID: i64 = 0x6361_6C6C;
 
-/// Refuses a file that a newer program or another one has made, without changing a byte of it.
-pub(super) fn guard(path: &Path, busy_timeout: Duration) -> Result<(), OpenError> {
-    if path.metadata().is_ok_and(|file| file.len() == 0) || !path.exists() {
-        return Ok(());
+/// What a file is before it is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing yet.
+    Nothing,
+    /// A database of this program, with an older schema.
+    Older,
+    /// A database of this program.
+    Ours,
+}
+
+/// Says what is at `path`, and refuses a file that a newer program or another one has made, without changing a byte of it.
+pub(super) fn guard(path: &Path, busy_timeout: Duration) -> Result<Found, OpenError> {
+    if path.metadata().map_or(true, |file| file.len() == 0) {
+        return Ok(Found::Nothing);
     }
     // A connection that writes would empty the WAL into the file when it closes.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -33,11 +44,12 @@ pub(super) fn guard(path: &Path, busy_timeout: Duration) -> Result<(), OpenError
     };
     let newest = MIGRATIONS.len() as i64;
     match look().map_err(|error| open_error(path, &error))? {
-        (APPLICATION_ID, version, _) if version <= newest => Ok(()),
+        (APPLICATION_ID, version, _) if version == newest => Ok(Found::Ours),
+        (APPLICATION_ID, version, _) if version < newest => Ok(Found::Older),
         (APPLICATION_ID, version, _) => refuse(format!(
             "a newer callonce made it (schema {version}; this program knows {newest}): use the newer program"
         )),
-        (0, 0, false) => Ok(()),
+        (0, 0, false) => Ok(Found::Nothing),
         _ => refuse("it is a SQLite database, but not one of callonce".into()),
     }
 }

@@ -49,7 +49,6 @@ use change::Change;
 use writer::{Job, Message};
 
 pub use filesystem::network_filesystem;
-pub use head::Head;
 pub use lock::holder;
 pub use options::{BUSY_TIMEOUT, CrashPoint, DataLoss, Holder, OnFatal, OpenError, Options};
 pub use reader::SqliteReader;

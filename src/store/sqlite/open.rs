@@ -32,9 +32,10 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
             crash(point);
         }
     })?;
-    migrate::prove_writable(&path, &db)?;
     make_durable(&path, &db)?;
     let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
+    // Not earlier: what is refused above is left as it was found.
+    migrate::prove_writable(&path, &db)?;
 
     let io =
         |path: PathBuf| move |error: std::io::Error| OpenError::Storage { path, problem: error.to_string() };

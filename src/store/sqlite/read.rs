@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
-use super::super::chain::ChainHash;
-use super::super::counters::Counter;
-use super::super::record::{Recorded, Snapshot};
-use super::super::{Stats, StoreError};
 use super::connection::{self, Role};
 use super::error::read_error;
 use super::paths;
 use super::row::{self, call_columns, event_columns};
 use crate::domain::id::{CallId, IdemKey, Position, Version};
 use crate::domain::time::Timestamp;
+use crate::store::chain::ChainHash;
+use crate::store::counters::Counter;
+use crate::store::record::{Recorded, Snapshot};
+use crate::store::{Stats, StoreError};
 
 pub(super) const LOAD: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE call_id = ?1");
 pub(super) const FIND: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE idem_key = ?1");

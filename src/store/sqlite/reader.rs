@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::record::{Recorded, Snapshot};
-use super::super::{DueCursor, DuePage, Filter, Stats, StoreError};
 use super::error::open_error;
+use super::migrate::{self, Found};
 use super::options::{BUSY_TIMEOUT, OpenError};
+use super::paths;
 use super::read::Reads;
-use super::{migrate, paths};
 use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
+use crate::store::record::{Recorded, Snapshot};
+use crate::store::{DueCursor, DuePage, Filter, Stats, StoreError};
 
 /// Threads for reads that touch a few rows: two, so that one that has to wait for the disk does not hold up all others.
 const QUICK_THREADS: usize = 2;
@@ -52,10 +53,17 @@ impl SqliteReader {
     /// of this program's.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let path = paths::resolve(path)?;
-        if !path.exists() {
-            return Err(OpenError::Storage { path, problem: "there is no such file".into() });
+        match migrate::guard(&path, BUSY_TIMEOUT)? {
+            Found::Ours => {}
+            Found::Nothing => {
+                return Err(OpenError::Storage { path, problem: "there is no database here".into() });
+            }
+            Found::Older => {
+                let problem =
+                    "an older callonce made it: start the server once, which brings it up to date".into();
+                return Err(OpenError::Refused { path, problem });
+            }
         }
-        migrate::guard(&path, BUSY_TIMEOUT)?;
         // The threads end by themselves when the last handle is dropped.
         Ok(Threads::start(&path, BUSY_TIMEOUT).map_err(|error| open_error(&path, &error))?.reader)
     }

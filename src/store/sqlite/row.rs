@@ -3,13 +3,13 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Error, Row};
 
-use super::super::StoreError;
-use super::super::chain::ChainHash;
-use super::super::codec;
-use super::super::projection::{self, CallRow, FixedColumns, StateColumns};
-use super::super::record::{Entry, Recorded, Snapshot};
 use super::error::read_error;
 use crate::domain::id::{CallId, Position, Version};
+use crate::store::StoreError;
+use crate::store::chain::ChainHash;
+use crate::store::codec;
+use crate::store::projection::{self, CallRow, FixedColumns, StateColumns};
+use crate::store::record::{Entry, Recorded, Snapshot};
 
 /// The columns of `calls`, in the order that [`snapshot`] reads them.
 macro_rules! call_columns {

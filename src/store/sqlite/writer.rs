@@ -9,9 +9,6 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, Statement};
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::counters::Counter;
-use super::super::record::Snapshot;
-use super::super::{AppendError, StoreError};
 use super::append::{Outcome, Statements};
 use super::change::Change;
 use super::checkpoint::Checkpointer;
@@ -20,6 +17,9 @@ use super::head::Head;
 use super::head_keeper::HeadKeeper;
 use super::options::CrashPoint;
 use crate::domain::id::Position;
+use crate::store::counters::Counter;
+use crate::store::record::Snapshot;
+use crate::store::{AppendError, StoreError};
 
 /// Appends that wait for the writer before the next caller has to wait with it in hand: two full batches, so that one can
 /// gather while one is written. What waits is memory, and time for the last in the queue.
