@@ -41,7 +41,13 @@ pub(super) struct Serve {
     #[arg(long, value_name = "ADDR:PORT", env = "CALLONCE_LISTEN", default_value = "127.0.0.1:8081")]
     listen: SocketAddr,
     /// How many tools may run at once (those aside that wait for nothing).
-    #[arg(long, value_name = "N", env = "CALLONCE_WORKERS", default_value = "8")]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "CALLONCE_WORKERS",
+        default_value = "8",
+        allow_negative_numbers = true
+    )]
     workers: NonZeroUsize,
     /// How long a claimed call is kept from others; longer than any tool's time limit.
     #[arg(long, value_name = "TIME", env = "CALLONCE_LEASE", default_value = "30s", value_parser = duration,
@@ -53,7 +59,7 @@ pub(super) struct Serve {
     time_limit: Duration,
     /// How many attempts a call may have; after the last one it is failed for good.
     #[arg(long, value_name = "N", env = "CALLONCE_MAX_ATTEMPTS", default_value_t = DEFAULT_MAX_ATTEMPTS,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     max_attempts: u32,
     /// On SIGTERM, how long running tools may take to finish before they are left to the next start.
     #[arg(long, value_name = "TIME", env = "CALLONCE_DRAIN", default_value = "30s", value_parser = duration,

@@ -149,7 +149,8 @@ impl Opened {
                     let page = db.history(id, after, PAGE).await?;
                     let Some(last) = page.last() else { break };
                     after = last.entry.version;
-                    page.iter().try_for_each(|recorded| show(raw(&line(recorded))))?;
+                    // As the server shows them: whose they are is known.
+                    page.iter().try_for_each(|recorded| show(raw(&wire::EventView::of(recorded))))?;
                 }
                 if after == Version::NONE { Err(not_found()) } else { Ok(()) }
             }

@@ -97,15 +97,9 @@ impl SmallDisk {
     fn fill(&self) -> PathBuf {
         let path = self.folder.path().join("filler");
         let mut file = File::create(&path).expect("there is space");
-        loop {
-            match file.write(&[0; 4096]) {
-                Ok(_) => {}
-                Err(full) => {
-                    assert_eq!(full.kind(), ErrorKind::StorageFull);
-                    return path;
-                }
-            }
-        }
+        let full = std::iter::repeat_with(|| file.write_all(&[0; 4096])).find_map(Result::err);
+        assert_eq!(full.map(|error| error.kind()), Some(ErrorKind::StorageFull));
+        path
     }
 }
 

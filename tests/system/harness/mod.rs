@@ -1,6 +1,7 @@
 //! A real server, the file it stores in, and clients that share no code with it.
 
 mod client;
+mod command;
 mod db;
 mod laws;
 mod patience;
@@ -8,6 +9,7 @@ mod proxy;
 mod server;
 
 pub use client::{Answer, Client, all_at_once, post_text};
+pub use command::{Done, Listener, callonce, callonce_with};
 pub use db::Db;
 pub use patience::until;
 pub use proxy::HoldingProxy;

@@ -237,7 +237,7 @@ impl Process {
     fn exit(&mut self) -> Exit {
         until("the server ends", || self.has_ended().then_some(()));
         let status = self.ended.expect("it has ended");
-        let stderr = self.stderr.to_the_end();
+        let stderr = self.stderr.drained();
         Exit { code: status.code(), signal: status.signal(), stderr }
     }
 }
@@ -273,7 +273,7 @@ impl Stderr {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn to_the_end(&mut self) -> String {
+    fn drained(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
             reader.join().expect("the reader of stderr does not panic");
         }
