@@ -52,6 +52,11 @@ pub(super) fn migrate(
     })
 }
 
+/// Makes the newest schema in an empty database.
+pub(super) fn make(db: &Connection) -> rusqlite::Result<()> {
+    run(db, &MIGRATIONS, &|_| {})
+}
+
 /// Runs those of `migrations` that the file has not seen, each in one transaction with the number that says so, so that
 /// a crash leaves a schema as it was before or after a step.
 fn run(db: &Connection, migrations: &[&str], failpoint: &dyn Fn(&'static str)) -> rusqlite::Result<()> {

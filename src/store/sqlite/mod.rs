@@ -28,7 +28,9 @@ mod options;
 mod paths;
 mod read;
 mod reader;
+pub mod rebuild;
 mod row;
+pub mod verify;
 mod version;
 mod writer;
 

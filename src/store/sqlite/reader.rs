@@ -51,10 +51,7 @@ impl SqliteReader {
     /// [`OpenError::Storage`] if there is no such database, or it cannot be read; [`OpenError::Refused`] if it is not one
     /// of this program's.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let path = paths::resolve(path)?;
-        if !path.exists() {
-            return Err(OpenError::Storage { path, problem: "there is no such file".into() });
-        }
+        let path = paths::existing(path)?;
         migrate::guard(&path)?;
         // The threads end by themselves when the last handle is dropped.
         Ok(Threads::start(&path, BUSY_TIMEOUT).map_err(|error| open_error(&path, &error))?.reader)
