@@ -22,6 +22,9 @@ pub const POINTS: [&str; 11] = [
     "recover.after_append",
 ];
 
+/// Points of commands that work on a stopped server's file.
+pub const OFFLINE_POINTS: [&str; 1] = ["rebuild.half_way"];
+
 /// The args member that kills the process after the call's outcome is committed.
 pub const CRASH_AFTER_COMMIT: &str = "_crash_after_commit";
 /// The args member that kills the process after the tool ran, before its outcome is committed.
@@ -60,7 +63,7 @@ impl CrashPoints {
             Some((point, count)) => (point, count.parse().map_err(|_| unknown())?),
             None => (text, 1),
         };
-        let known = POINTS.iter().any(|known| {
+        let known = POINTS.iter().chain(&OFFLINE_POINTS).any(|known| {
             point == *known || (known.starts_with("store.") && point.starts_with(&format!("{known}.")))
         });
         if !known || count == 0 {

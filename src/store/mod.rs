@@ -10,6 +10,7 @@ pub mod codec;
 pub mod counters;
 pub mod error;
 pub mod memory;
+pub mod past;
 pub mod projection;
 pub mod rebuild;
 pub mod record;

@@ -7,11 +7,11 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use rusqlite::Connection;
-use rusqlite::types::Value;
 
+use super::key::Key;
 use super::start::Start;
 use super::walk::cell;
-use super::{Parts, ROWS_AT_ONCE};
+use super::{Parts, ROWS_AT_ONCE, out_of_order};
 use crate::domain::law::{Law, Violation};
 use crate::store::cell::Cell;
 use crate::store::verify::Findings;
@@ -55,21 +55,21 @@ impl Sum {
 /// Adds up the index.
 pub(super) fn read(db: &Connection, start: &Start, part: &mut Parts) -> rusqlite::Result<()> {
     let mut statement = db.prepare(KEYS)?;
-    let mut after = Value::Text(String::new());
+    let mut last = Key::FIRST;
     loop {
-        let mut rows = statement.query((&after, ROWS_AT_ONCE as i64))?;
+        let mut rows = statement.query((&last, ROWS_AT_ONCE as i64))?;
         let mut read = 0;
-        let mut last = None;
         while let Some(row) = rows.next()? {
             read += 1;
-            part.keys_of_index.count(row.get(1)?, cell(row.get_ref(0)?), start.last_row);
-            if read == ROWS_AT_ONCE {
-                last = Some(row.get(0)?);
-            }
+            let key = row.get_ref(0)?;
+            part.keys_of_index.count(row.get(1)?, cell(key), start.last_row);
+            let Some(key) = Key::of(key).map(Key::own).filter(|key| last < *key) else {
+                return Err(out_of_order());
+            };
+            last = key;
         }
-        match last {
-            Some(last) => after = last,
-            None => return Ok(()),
+        if read < ROWS_AT_ONCE {
+            return Ok(());
         }
     }
 }

@@ -6,6 +6,7 @@
 //! in one transaction with its row and its effects, so it is judged as of one moment, whatever is appended meanwhile; for the
 //! counters it is folded up to the position that was fixed.
 
+mod key;
 mod keys;
 mod positions;
 mod schema;
@@ -148,6 +149,12 @@ fn damage(error: &rusqlite::Error, what: &str) -> Result<Violation, StoreError> 
         }
         Meaning::Full | Meaning::Busy | Meaning::Fatal => Err(read_error(error)),
     }
+}
+
+/// What is said of an index whose entries go back, so that nobody follows it in a circle.
+fn out_of_order() -> rusqlite::Error {
+    let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(corrupt, Some("it is not in order".into()))
 }
 
 impl Piece {

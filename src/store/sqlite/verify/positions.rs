@@ -7,7 +7,7 @@
 use rusqlite::Connection;
 
 use super::start::Start;
-use super::{Parts, ROWS_AT_ONCE};
+use super::{Parts, ROWS_AT_ONCE, out_of_order};
 use crate::domain::id::Position;
 use crate::domain::law::{Law, Violation};
 use crate::store::verify::Findings;
@@ -34,7 +34,11 @@ pub(super) fn read(db: &Connection, start: &Start, part: &mut Parts) -> rusqlite
         let mut read = 0;
         while let Some(row) = rows.next()? {
             read += 1;
-            after = row.get(0)?;
+            let id = row.get(0)?;
+            if id <= after {
+                return Err(out_of_order());
+            }
+            after = id;
             let problem = match after - last {
                 _ if after < 1 => Some(format!("there is a position {after}, and they count from 1")),
                 1 => None,

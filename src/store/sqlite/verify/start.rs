@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::key::Key;
 use super::walk::{self, Range};
 use crate::domain::id::Position;
 use crate::domain::law::{Law, Violation};
@@ -38,7 +39,7 @@ impl Start {
         let position = last.map_or(Position::START, |last| last.position);
         let start = Self {
             position,
-            last_row: value(db, "SELECT max(rowid) FROM calls", [])?.unwrap_or(0),
+            last_row: value::<Option<i64>>(db, "SELECT max(rowid) FROM calls", [])?.flatten().unwrap_or(0),
             ranges: ranges(db, position)?,
             counters: counters(db)?,
         };
@@ -90,25 +91,22 @@ impl Start {
 fn ranges(db: &Connection, position: Position) -> rusqlite::Result<Vec<Range>> {
     const LAST: &str = "SELECT max(call_id) FROM (SELECT max(call_id) AS call_id FROM audit \
          UNION ALL SELECT max(call_id) FROM calls UNION ALL SELECT max(call_id) FROM effects)";
-    let Some(last) = value::<Option<Value>>(db, LAST, [])?.flatten() else { return Ok(vec![]) };
+    let Some(last) = key(db, LAST, [])? else { return Ok(vec![]) };
     let mut ends = Vec::new();
     for part in 1..RANGES {
         let place = (i128::from(position.0) * i128::from(part) / i128::from(RANGES)) as i64;
-        let at = value(db, "SELECT call_id FROM audit WHERE id >= ?1 ORDER BY id LIMIT 1", [place])?;
-        if let Some(Value::Text(call_id)) = at {
-            ends.push(call_id);
-        }
+        ends.extend(key(db, "SELECT call_id FROM audit WHERE id >= ?1 ORDER BY id LIMIT 1", [place])?);
     }
+    ends.push(last);
     ends.sort();
     ends.dedup();
-    let mut ranges = Vec::new();
-    let mut after = String::new();
-    for end in ends {
-        ranges.push(Range { after: after.clone(), upto: Value::Text(end.clone()) });
-        after = end;
-    }
-    ranges.push(Range { after, upto: last });
-    Ok(ranges)
+    let afters = std::iter::once(Key::FIRST).chain(ends.clone());
+    Ok(afters.zip(ends).map(|(after, upto)| Range { after, upto }).collect())
+}
+
+fn key(db: &Connection, sql: &str, params: impl rusqlite::Params) -> rusqlite::Result<Option<Key>> {
+    let read = |row: &rusqlite::Row<'_>| Ok(Key::of(row.get_ref(0)?).map(Key::own));
+    Ok(db.query_row(sql, params, read).optional()?.flatten())
 }
 
 fn counters(db: &Connection) -> rusqlite::Result<BTreeMap<String, Value>> {

@@ -7,11 +7,12 @@
 use std::fmt;
 
 use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator as _;
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows};
 
+use super::key::Key;
 use super::start::Start;
-use super::{Parts, ROWS_AT_ONCE};
+use super::{Parts, ROWS_AT_ONCE, out_of_order};
 use crate::store::cell::Cell;
 use crate::store::projection::{CallRow, EffectRow};
 use crate::store::verify::{CallCheck, EVENT_COLUMNS, Terms};
@@ -20,14 +21,14 @@ use crate::store::verify::{CallCheck, EVENT_COLUMNS, Terms};
 #[derive(Debug, Clone)]
 pub(super) struct Range {
     /// The calls after this one …
-    pub(super) after: String,
+    pub(super) after: Key,
     /// … up to this one.
-    pub(super) upto: Value,
+    pub(super) upto: Key,
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "after '{}' up to {}", self.after, cell((&self.upto).into()))
+        write!(f, "after {} up to {}", self.after, self.upto)
     }
 }
 
@@ -40,23 +41,26 @@ pub(super) fn read(
     tell: &dyn Fn(usize),
     part: &mut Parts,
 ) -> rusqlite::Result<()> {
-    let mut after = Value::Text(range.after.clone());
     let mut statements = [
         db.prepare(&select("audit", "id", &EVENT_COLUMNS, "i.call_id, i.version"))?,
         db.prepare(&select("calls", "rowid", &CallRow::COLUMNS, "i.call_id"))?,
         db.prepare(&select("effects", "rowid", &EffectRow::COLUMNS, "i.call_id"))?,
     ];
+    let mut last = range.after.clone();
     loop {
         let transaction = db.unchecked_transaction()?;
         let [events, calls, effects] = &mut statements;
-        let mut events = Cursor::open(events.query((&after, &range.upto))?)?;
-        let mut calls = Cursor::open(calls.query((&after, &range.upto))?)?;
-        let mut effects = Cursor::open(effects.query((&after, &range.upto))?)?;
+        let mut events = Cursor::open(events.query((&last, &range.upto))?)?;
+        let mut calls = Cursor::open(calls.query((&last, &range.upto))?)?;
+        let mut effects = Cursor::open(effects.query((&last, &range.upto))?)?;
         let mut rows = 0;
-        let mut last = None;
+        let mut done = true;
         while rows < ROWS_AT_ONCE {
             let keys = [events.key()?, calls.key()?, effects.key()?];
             let Some(key) = keys.into_iter().flatten().min().map(Key::own) else { break };
+            if last >= key {
+                return Err(out_of_order());
+            }
             let mut check = CallCheck::new(&key.bytes);
             while let Some(row) = events.of(&key)? {
                 let cells: [_; EVENT_COLUMNS.len()] = cells(row, FIRST);
@@ -79,14 +83,14 @@ pub(super) fn read(
             if !check.finish(terms, &mut part.counted, &mut part.findings) {
                 part.unfolded += 1;
             }
-            last = Some(key);
+            last = key;
+            done = false;
         }
         drop((events, calls, effects));
         transaction.finish()?;
         tell(rows);
-        match last {
-            Some(key) => after = key.into_value(),
-            None => return Ok(()),
+        if done {
+            return Ok(());
         }
     }
 }
@@ -103,29 +107,6 @@ fn select(table: &str, rowid: &str, columns: &[&str], order: &str) -> String {
     )
 }
 
-/// A call id as it is stored. Texts come before bytes, as SQLite sorts them.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key<B> {
-    is_blob: bool,
-    bytes: B,
-}
-
-impl Key<&[u8]> {
-    fn own(self) -> Key<Vec<u8>> {
-        Key { is_blob: self.is_blob, bytes: self.bytes.to_vec() }
-    }
-}
-
-impl Key<Vec<u8>> {
-    fn into_value(self) -> Value {
-        match String::from_utf8(self.bytes) {
-            Ok(text) if !self.is_blob => Value::Text(text),
-            Ok(text) => Value::Blob(text.into_bytes()),
-            Err(damaged) => Value::Blob(damaged.into_bytes()),
-        }
-    }
-}
-
 /// The rows of one table, of which the first that has not been taken is at hand.
 struct Cursor<'s> {
     rows: Rows<'s>,
@@ -139,19 +120,15 @@ impl<'s> Cursor<'s> {
 
     /// Whose row is at hand.
     fn key(&self) -> rusqlite::Result<Option<Key<&[u8]>>> {
-        let Some(row) = self.rows.get() else { return Ok(None) };
-        Ok(match row.get_ref(0)? {
-            ValueRef::Text(bytes) => Some(Key { is_blob: false, bytes }),
-            ValueRef::Blob(bytes) => Some(Key { is_blob: true, bytes }),
-            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
-        })
+        match self.rows.get() {
+            Some(row) => Ok(Key::of(row.get_ref(0)?)),
+            None => Ok(None),
+        }
     }
 
     /// The row at hand, if it is of this call.
-    fn of(&self, key: &Key<Vec<u8>>) -> rusqlite::Result<Option<&Row<'s>>> {
-        let is_it = self
-            .key()?
-            .is_some_and(|at_hand| (at_hand.is_blob, at_hand.bytes) == (key.is_blob, key.bytes.as_slice()));
+    fn of(&self, key: &Key) -> rusqlite::Result<Option<&Row<'s>>> {
+        let is_it = self.key()?.is_some_and(|at_hand| key.is(&at_hand));
         Ok(self.rows.get().filter(|_| is_it))
     }
 }
