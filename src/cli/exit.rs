@@ -17,6 +17,8 @@ pub(super) enum Exit {
     NotFound = 4,
     /// Still open, held, or unknown.
     Open = 5,
+    /// A law is broken: what is stored is not what was written.
+    Broken = 6,
     /// The call failed, and the same key may try again.
     Retryable = 7,
     /// The server cannot be reached; nothing was sent.

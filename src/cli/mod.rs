@@ -7,9 +7,12 @@ mod get;
 mod list;
 mod log;
 mod output;
+mod progress;
+mod rebuild;
 mod serve;
 mod source;
 mod stats;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -42,6 +45,10 @@ enum Command {
     Stats(stats::Stats),
     /// Show the events of one call, or of all.
     Log(log::Log),
+    /// Check every law on a database.
+    Verify(verify::Verify),
+    /// Make the tables of a database again from its log.
+    Rebuild(rebuild::Rebuild),
 }
 
 /// Parses the command line, runs the command and returns what the process exits with.
@@ -69,6 +76,8 @@ pub fn run() -> ExitCode {
             Command::List(list) => list.run().await,
             Command::Stats(stats) => stats.run().await,
             Command::Log(log) => log.run().await,
+            Command::Verify(verify) => verify.run().await,
+            Command::Rebuild(rebuild) => rebuild.run().await,
         }
     });
     match done {

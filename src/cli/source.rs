@@ -11,6 +11,7 @@ use crate::domain::id::{CallId, IdemKey, Position, Version};
 use crate::engine::clock::Clock;
 use crate::http::client::{Answer, Ask, Client, ClientError};
 use crate::http::wire;
+use crate::store::past::{Past, Rewind, no_such_version};
 use crate::store::sqlite::{OpenError, SqliteReader};
 use crate::store::{Filter, Recorded, StoreError};
 
@@ -86,6 +87,27 @@ impl Opened {
                 Named::Id(id) => look(client, &format!("/v1/tool-calls/{id}")).await,
                 Named::Key(key) => look(client, &by_key(key)).await,
             },
+        }
+    }
+
+    /// The call as JSON, as it was at a version.
+    pub(super) async fn call_at(&self, id: CallId, version: Version) -> Result<String, Failure> {
+        match self {
+            Self::Db(db) => {
+                let mut rewind = Rewind::to(version);
+                while let Some((after, limit)) = rewind.wants() {
+                    rewind.take(&db.history(id, after, limit).await?)?;
+                }
+                match rewind.outcome() {
+                    Past::Was(snapshot) => Ok(json(&wire::CallView::of(&snapshot))),
+                    Past::NoCall => Err(not_found()),
+                    Past::NoVersion { asked, last } => {
+                        let problem = no_such_version(asked, last);
+                        Err(Failure::new(Exit::NotFound, format!("not_found: {problem}")))
+                    }
+                }
+            }
+            Self::Base(client) => look(client, &format!("/v1/tool-calls/{id}?at={version}")).await,
         }
     }
 
@@ -253,7 +275,8 @@ fn json(view: &impl serde::Serialize) -> String {
     raw(view).get().to_string()
 }
 
-fn raw(view: &impl serde::Serialize) -> Box<RawValue> {
+/// One of our own views, as JSON.
+pub(super) fn raw(view: &impl serde::Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(view).expect("our own views are always JSON")
 }
 

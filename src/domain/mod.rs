@@ -16,6 +16,7 @@ pub mod evolve;
 pub mod fingerprint;
 pub mod id;
 pub mod json;
+pub mod law;
 pub mod policy;
 pub mod refusal;
 pub mod time;

@@ -30,6 +30,9 @@ pub const POINTS: [&str; 19] = [
     "recover.after_append",
 ];
 
+/// Points of commands that work on a stopped server's file.
+pub const OFFLINE_POINTS: [&str; 1] = ["rebuild.half_way"];
+
 /// The args member that kills the process after the call's outcome is committed.
 pub const CRASH_AFTER_COMMIT: &str = "_crash_after_commit";
 /// The args member that kills the process after the tool ran, before its outcome is committed.
@@ -68,7 +71,7 @@ impl CrashPoints {
             Some((point, count)) => (point, count.parse().map_err(|_| unknown())?),
             None => (text, 1),
         };
-        if !POINTS.contains(&point) || count == 0 {
+        if !POINTS.iter().chain(&OFFLINE_POINTS).any(|known| *known == point) || count == 0 {
             return Err(unknown());
         }
         let countdown = HashMap::from([(point.to_string(), AtomicU64::new(count))]);

@@ -45,6 +45,7 @@ use self::wait::Waiters;
 use crate::domain::id::Owner;
 use crate::domain::policy::{DEFAULT_LEASE, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIME_LIMIT, Policy};
 use crate::domain::refusal::Refusal;
+pub use crate::store::past::{Past, no_such_version};
 pub use crate::store::{Filter, Recorded, Snapshot, Stats, Store, StoreError};
 pub use submit::{Submission, Submitted};
 pub use wait::Until;

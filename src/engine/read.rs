@@ -3,6 +3,7 @@
 use super::{Engine, EngineError};
 use crate::domain::id::{CallId, IdemKey, Version};
 use crate::domain::time::Timestamp;
+use crate::store::past::{Past, Rewind};
 use crate::store::{Filter, Recorded, Snapshot, Stats, Store};
 
 impl<S: Store> Engine<S> {
@@ -33,6 +34,18 @@ impl<S: Store> Engine<S> {
         limit: usize,
     ) -> Result<Vec<Recorded>, EngineError> {
         Ok(self.inner.store.history(id, after, limit).await?)
+    }
+
+    /// The call as it was at `version`, folded from its first events.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn get_at(&self, id: CallId, version: Version) -> Result<Past, EngineError> {
+        let mut rewind = Rewind::to(version);
+        while let Some((after, limit)) = rewind.wants() {
+            rewind.take(&self.inner.store.history(id, after, limit).await?)?;
+        }
+        Ok(rewind.outcome())
     }
 
     /// The calls that `filter` lets through, newest first, at most `limit`, all older than `before`.

@@ -1,5 +1,6 @@
 //! What does an event change in the numbers of /stats? Pure; a store adds the moves up in the append's own transaction.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::stats::Stats;
@@ -75,6 +76,32 @@ fn counted_in(call: &Call, mut count: impl FnMut(Counter)) {
         | Call::Running { .. }
         | Call::Succeeded { effect: None, .. }
         | Call::Failed { .. } => {}
+    }
+}
+
+/// What some calls add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally(BTreeMap<Counter, i64>);
+
+impl Tally {
+    /// Counts one more call.
+    pub fn count(&mut self, call: &Call) {
+        counted_in(call, |counter| *self.0.entry(counter).or_default() += 1);
+    }
+
+    /// Adds what others add up to.
+    pub fn add(&mut self, other: &Self) {
+        other.iter().for_each(|(counter, by)| *self.0.entry(counter).or_default() += by);
+    }
+
+    /// The value of one counter.
+    pub fn get(&self, counter: Counter) -> i64 {
+        self.0.get(&counter).copied().unwrap_or(0)
+    }
+
+    /// All counters that are not nothing.
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, i64)> {
+        self.0.iter().map(|(counter, value)| (*counter, *value))
     }
 }
 

@@ -4,15 +4,19 @@
 //! at once are two appends at one version: one wins, the other gets [`AppendError::Conflict`] with the call as it is
 //! now, and decides again. There is no second mechanism for concurrency.
 
+pub mod cell;
 pub mod chain;
 pub mod codec;
 pub mod counters;
 pub mod error;
 pub mod memory;
+pub mod past;
 pub mod projection;
+pub mod rebuild;
 pub mod record;
 pub mod sqlite;
 pub mod stats;
+pub mod verify;
 
 use std::future::Future;
 

@@ -54,6 +54,33 @@ impl Snapshot {
         Ok((after, Entry { call_id, version, event, payload, hash }))
     }
 
+    /// The call after an event that the log holds, once it is proved to be the next one.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] names the position of an event that does not follow, or cannot have happened.
+    pub fn replay(&self, recorded: &Recorded) -> Result<Self, StoreError> {
+        let Recorded { position, entry } = recorded;
+        let corrupt = |problem: &dyn std::fmt::Display| {
+            StoreError::Corrupt(format!(
+                "the event at position {position} (call {}, version {}) {problem}",
+                entry.call_id, entry.version
+            ))
+        };
+        let call = evolve(&self.call, &entry.event)
+            .map_err(|illegal| corrupt(&format_args!("is illegal: {illegal}")))?;
+        if entry.version != self.version.next() {
+            return Err(corrupt(&format_args!("follows version {}", self.version)));
+        }
+        let (event, at) = (&entry.event, entry.event.at());
+        if self.chain.next(entry.call_id, entry.version, event.name(), at, &entry.payload) != entry.hash {
+            return Err(corrupt(&"is not chained to the one before it"));
+        }
+        if call.request().is_none_or(|request| request.call_id != entry.call_id) {
+            return Err(corrupt(&"belongs to another call"));
+        }
+        Ok(Self { call, version: entry.version, updated_at: at, chain: entry.hash })
+    }
+
     /// The call after all of `events`, and those events as they are to be stored.
     ///
     /// # Errors

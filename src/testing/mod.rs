@@ -1,6 +1,7 @@
 //! The test kit: what tests of every floor need, and production never imports.
 
 pub mod app;
+pub mod corpus;
 pub mod faulty_store;
 pub mod fuzz;
 pub mod given;

@@ -4,6 +4,7 @@
 //! table again, byte for byte. Times in the tables are seconds, as people's own SQL expects; in events microseconds.
 
 mod call_row;
+mod cells;
 mod checksum;
 
 use std::borrow::Cow;

@@ -69,7 +69,9 @@ impl Drop for Lock {
 
 /// What the lock file of the database at `path` says about its holder; nothing if no server has it open.
 pub fn holder(path: &Path) -> std::io::Result<Option<String>> {
-    let mut file = match File::open::<PathBuf>(paths::beside(path, "-lock")) {
+    // The lock lies beside the file itself, whatever links lead to it.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut file = match File::open::<PathBuf>(paths::beside(&path, "-lock")) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{describe, open_error};
-use super::options::OpenError;
+use super::options::{BUSY_TIMEOUT, OpenError};
 
 /// One step from a schema to the next; the first one makes it. A step that is released is never changed.
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
@@ -23,6 +23,23 @@ pub(super) enum Found {
     Older,
     /// A database of this program.
     Ours,
+}
+
+/// Lets only a database of this program's own schema pass: whoever reads or rebuilds one must not have to change it first.
+///
+/// # Errors
+/// As for [`guard`]; `Storage` if there is no database, `Refused` if it is an older one.
+pub(super) fn expect_ours(path: &Path) -> Result<(), OpenError> {
+    let path = path.to_owned();
+    match guard(&path, BUSY_TIMEOUT)? {
+        Found::Ours => Ok(()),
+        Found::Nothing => Err(OpenError::Storage { path, problem: "there is no database here".into() }),
+        Found::Older => {
+            let problem =
+                "an older callonce made it: start the server once, which brings it up to date".into();
+            Err(OpenError::Refused { path, problem })
+        }
+    }
 }
 
 /// Says what is at `path`, and refuses a file that a newer program or another one has made, without changing a byte of it.
@@ -64,6 +81,11 @@ pub(super) fn migrate(
         path: path.to_owned(),
         problem: format!("it cannot be brought to schema {}: {}", MIGRATIONS.len(), describe(&error)),
     })
+}
+
+/// Makes the newest schema in an empty database.
+pub(super) fn make(db: &Connection) -> rusqlite::Result<()> {
+    run(db, &MIGRATIONS, &|_| {})
 }
 
 /// Runs those of `migrations` that the file has not seen, each in one transaction with the number that says so, so that

@@ -30,7 +30,9 @@ mod paths;
 mod plans;
 mod read;
 mod reader;
+pub mod rebuild;
 mod row;
+pub mod verify;
 mod version;
 mod writer;
 

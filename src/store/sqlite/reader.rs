@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::open_error;
-use super::migrate::{self, Found};
+use super::migrate;
 use super::options::{BUSY_TIMEOUT, OpenError};
 use super::paths;
 use super::read::Reads;
@@ -52,18 +52,8 @@ impl SqliteReader {
     /// [`OpenError::Storage`] if there is no such database, or it cannot be read; [`OpenError::Refused`] if it is not one
     /// of this program's.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let path = paths::resolve(path)?;
-        match migrate::guard(&path, BUSY_TIMEOUT)? {
-            Found::Ours => {}
-            Found::Nothing => {
-                return Err(OpenError::Storage { path, problem: "there is no database here".into() });
-            }
-            Found::Older => {
-                let problem =
-                    "an older callonce made it: start the server once, which brings it up to date".into();
-                return Err(OpenError::Refused { path, problem });
-            }
-        }
+        let path = paths::existing(path)?;
+        migrate::expect_ours(&path)?;
         // The threads end by themselves when the last handle is dropped.
         Ok(Threads::start(&path, BUSY_TIMEOUT).map_err(|error| open_error(&path, &error))?.reader)
     }

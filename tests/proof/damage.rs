@@ -1,0 +1,135 @@
+//! Bytes of the file that changed, and files that are not where they should be.
+
+use callonce::domain::law::Law;
+use callonce::domain::time::Timestamp;
+use callonce::store::Store as _;
+use callonce::store::record::Snapshot;
+use callonce::store::sqlite::verify::{self, VerifyError};
+use callonce::testing::random_calls::{request, submit};
+
+use crate::place::{PENDING, Place, RUNNING, SECOND_TRY, WITHOUT_EFFECT, does, id};
+
+/// The bytes of the page at which a table or an index begins.
+fn page_of(place: &Place, name: &str) -> std::ops::Range<usize> {
+    let (root, size): (usize, usize) = place.meddle(|db| {
+        let root: i64 =
+            db.query_row("SELECT rootpage FROM sqlite_master WHERE name = ?1", [name], |row| row.get(0))?;
+        let size: i64 = db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok((usize::try_from(root).unwrap(), usize::try_from(size).unwrap()))
+    });
+    (root - 1) * size..root * size
+}
+
+fn damage(place: &Place, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = std::fs::read(place.database()).unwrap();
+    change(&mut bytes);
+    std::fs::write(place.database(), bytes).unwrap();
+}
+
+/// Writes over `old`, the first that is there, in the page at which `index` begins.
+fn write_over(place: &Place, index: &str, old: &str, new: &str) {
+    let page = page_of(place, index);
+    damage(place, |bytes| {
+        let found = bytes[page.clone()].windows(old.len()).position(|window| window == old.as_bytes());
+        let at = page.start + found.expect("a small index is one page");
+        bytes[at..at + new.len()].copy_from_slice(new.as_bytes());
+    });
+}
+
+/// The key's call is there and right, but a request with this key would not find it, and would be taken for a new one.
+#[tokio::test]
+async fn a_key_that_no_longer_leads_to_its_call_is_told() {
+    let place = Place::with_every_state().await;
+    write_over(&place, "sqlite_autoindex_calls_2", &format!("key-{SECOND_TRY}"), "key-z");
+    let findings = place.findings();
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!((findings[0].law, findings[0].call.clone()), (Law::OneCallPerKey, Some(id(SECOND_TRY))));
+    assert_eq!(findings[0].member, "calls.idem_key");
+}
+
+/// The index of the log leads to the row of another call.
+#[tokio::test]
+async fn an_index_that_leads_to_another_call_is_told() {
+    let place = Place::with_every_state().await;
+    let last = id(WITHOUT_EFFECT);
+    write_over(&place, "sqlite_autoindex_audit_1", &last, &last.replace('a', "f"));
+    let findings = place.findings();
+    assert!(findings.iter().any(|told| told.member == "audit.call_id"), "{findings:#?}");
+    assert!(findings.iter().any(|told| told.call.as_ref() == Some(&last)), "{findings:#?}");
+}
+
+/// Entries that go back lead nobody in a circle.
+#[tokio::test]
+async fn an_index_that_is_not_in_order_is_told() {
+    for (index, old, new) in [
+        ("sqlite_autoindex_audit_1", id(WITHOUT_EFFECT), id(PENDING)),
+        ("sqlite_autoindex_calls_1", id(WITHOUT_EFFECT), id(PENDING)),
+        ("sqlite_autoindex_effects_2", id(SECOND_TRY), id(0)),
+        ("sqlite_autoindex_calls_2", format!("key-{SECOND_TRY}"), "key-0".into()),
+    ] {
+        let place = Place::with_every_state().await;
+        write_over(&place, index, &old, &new);
+        let report = place.verify();
+        assert!(report.findings.count() > 0, "{index}");
+        let told = report.findings.first().iter().any(|told| told.problem.contains("not in order"));
+        assert!(told, "{index}: {:#?}", report.findings);
+    }
+}
+
+/// SQLite itself cannot read on: that is told, and the rest is looked at all the same.
+#[tokio::test]
+async fn a_page_that_cannot_be_read_is_told() {
+    for table in ["audit", "calls", "effects", "counters", "sqlite_autoindex_calls_1"] {
+        let place = Place::with_every_state().await;
+        let page = page_of(&place, table);
+        damage(&place, |bytes| bytes[page].fill(0xff));
+        let report = place.verify();
+        let told = report.findings.first().iter().any(|told| told.member == "file");
+        assert!(told, "{table}: {:#?}", report.findings);
+    }
+}
+
+#[tokio::test]
+async fn an_older_copy_beside_a_newer_head_is_told() {
+    let place = Place::with_every_state().await;
+    let old = std::fs::read(place.database()).unwrap();
+    let store = place.open();
+    does(&store, &Snapshot::absent(), submit(&request(77))).await;
+    store.close().await;
+    assert_eq!(place.findings(), []);
+    std::fs::write(place.database(), old).unwrap();
+    let findings = place.findings();
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!(findings[0].law, Law::AcknowledgedIsDurable);
+}
+
+/// A copy for looking at has no head file, and is no worse for it; but then nothing tells whether its end is missing.
+#[tokio::test]
+async fn without_a_head_file_the_end_is_not_checked() {
+    let place = Place::with_every_state().await;
+    std::fs::remove_file(place.beside("-head")).unwrap();
+    let report = place.verify();
+    assert_eq!(report.findings.first(), []);
+    assert!(report.unchecked[0].contains("head file is missing"), "{:?}", report.unchecked);
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_an_error() {
+    let place = Place::new();
+    let verify = || verify::verify(&place.database(), None, &|_, _| {});
+    assert!(matches!(verify(), Err(VerifyError::Open(_))), "there is none");
+    std::fs::write(place.database(), b"this is not a database, whatever its name says").unwrap();
+    assert!(matches!(verify(), Err(VerifyError::Open(_))), "it is another file");
+}
+
+/// Beside a server, an attempt whose lease has long been over is one that nobody gives up.
+#[tokio::test]
+async fn an_attempt_that_nobody_gives_up_is_told_where_a_server_runs() {
+    let place = Place::with_every_state().await;
+    let much_later = Timestamp::from_micros(i64::MAX);
+    let report = verify::verify(&place.database(), Some(much_later), &|_, _| {}).unwrap();
+    let findings = report.findings.first();
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!((findings[0].law, findings[0].call.clone()), (Law::EverythingEnds, Some(id(RUNNING))));
+}
