@@ -84,8 +84,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Pending calls of `tool` that may be claimed at `now`, oldest first, at most `limit`, from `cursor` on.
     ///
+    /// A damaged call is left out: it is nobody's to run, and must not keep the others from it.
+    ///
     /// # Errors
-    /// As for [`Store::load`].
+    /// See [`StoreError`].
     fn due(
         &self,
         tool: &ToolName,
@@ -96,8 +98,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Running calls, held ones aside, whose lease is over at `now`, at most `limit`.
     ///
+    /// A damaged call is left out: it is nobody's to run, and must not keep the others from it.
+    ///
     /// # Errors
-    /// As for [`Store::load`].
+    /// See [`StoreError`].
     fn expired(
         &self,
         now: Timestamp,

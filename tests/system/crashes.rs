@@ -10,38 +10,37 @@ use super::harness::{CHARGE, Exit, Home, post_text};
 const FAIL_ONCE: &str = r#"{"tool":"fail","args":{"retryable":true,"times":1}}"#;
 const SLEEP_SHORT: &str = r#"{"tool":"sleep","args":{"seconds":0.05}}"#;
 
-/// Where a charge dies, and how many attempts it has had in the end: a second one only where it died between the commits
-/// of its claim and of its outcome. `:N` is the transaction: 1 takes the key, 2 claims, 3 records the outcome.
-const WHILE_ACCEPTED: [(&str, u32); 9] = [
-    ("store.migrate", 1),
-    ("submit.before_append", 1),
-    ("store.after_begin:1", 1),
-    ("store.between_calls_and_audit:1", 1),
-    ("store.between_calls_and_audit.created", 1),
-    ("store.before_commit:1", 1),
-    ("store.after_commit:1", 1),
-    ("store.before_answer:1", 1),
-    ("submit.after_append", 1),
+/// Where a charge dies. `:N` is the transaction: 1 takes the key, 2 claims, 3 records the outcome.
+const WHILE_ACCEPTED: [&str; 9] = [
+    "store.migrate",
+    "submit.before_append",
+    "store.after_begin:1",
+    "store.between_calls_and_audit:1",
+    "store.between_calls_and_audit.created",
+    "store.before_commit:1",
+    "store.after_commit:1",
+    "store.before_answer:1",
+    "submit.after_append",
 ];
-const WHILE_CLAIMED: [(&str, u32); 8] = [
-    ("worker.before_claim", 1),
-    ("store.after_begin:2", 1),
-    ("store.between_calls_and_audit:2", 1),
-    ("store.between_calls_and_audit.claimed", 1),
-    ("store.before_commit:2", 1),
-    ("store.after_commit:2", 2),
-    ("store.before_answer:2", 2),
-    ("worker.after_claim", 2),
+const WHILE_CLAIMED: [&str; 8] = [
+    "worker.before_claim",
+    "store.after_begin:2",
+    "store.between_calls_and_audit:2",
+    "store.between_calls_and_audit.claimed",
+    "store.before_commit:2",
+    "store.after_commit:2",
+    "store.before_answer:2",
+    "worker.after_claim",
 ];
-const WHILE_FINISHED: [(&str, u32); 8] = [
-    ("worker.after_tool", 2),
-    ("store.after_begin:3", 2),
-    ("store.between_calls_and_audit:3", 2),
-    ("store.between_calls_and_audit.succeeded", 2),
-    ("store.before_commit:3", 2),
-    ("store.after_commit:3", 1),
-    ("store.before_answer:3", 1),
-    ("worker.after_commit", 1),
+const WHILE_FINISHED: [&str; 8] = [
+    "worker.after_tool",
+    "store.after_begin:3",
+    "store.between_calls_and_audit:3",
+    "store.between_calls_and_audit.succeeded",
+    "store.before_commit:3",
+    "store.after_commit:3",
+    "store.before_answer:3",
+    "worker.after_commit",
 ];
 /// Points that a charge which runs once does not come to; the tests below lead other calls there.
 const ELSEWHERE: [&str; 4] = [
@@ -56,7 +55,7 @@ fn every_point_is_died_at() {
     let mut died_at: Vec<_> = [&WHILE_ACCEPTED[..], &WHILE_CLAIMED, &WHILE_FINISHED]
         .concat()
         .into_iter()
-        .map(|(point, _)| point.split(':').next().unwrap_or(point))
+        .map(|point| point.split(':').next().unwrap_or(point))
         .chain(ELSEWHERE)
         .collect();
     let mut points = POINTS.to_vec();
@@ -68,20 +67,20 @@ fn every_point_is_died_at() {
 
 #[test]
 fn a_charge_killed_while_it_is_accepted_happens_once() {
-    WHILE_ACCEPTED.iter().for_each(|(point, attempts)| charge_killed_at(point, *attempts));
+    WHILE_ACCEPTED.into_iter().for_each(charge_killed_at);
 }
 
 #[test]
 fn a_charge_killed_while_it_is_claimed_happens_once() {
-    WHILE_CLAIMED.iter().for_each(|(point, attempts)| charge_killed_at(point, *attempts));
+    WHILE_CLAIMED.into_iter().for_each(charge_killed_at);
 }
 
 #[test]
 fn a_charge_killed_while_it_finishes_happens_once() {
-    WHILE_FINISHED.iter().for_each(|(point, attempts)| charge_killed_at(point, *attempts));
+    WHILE_FINISHED.into_iter().for_each(charge_killed_at);
 }
 
-fn charge_killed_at(point: &str, attempts: u32) {
+fn charge_killed_at(point: &str) {
     let home = Home::new();
     let mut acknowledged = None;
     match home.start().dying_at(point).attempt() {
@@ -91,13 +90,23 @@ fn charge_killed_at(point: &str, attempts: u32) {
         }
         Err(exit) => died_at(point, &exit),
     }
+    let reached = match home.db().count("SELECT count(*) FROM sqlite_master WHERE name = 'audit'") {
+        0 => vec![],
+        _ => home.db().events("k"),
+    };
     let server = home.serve();
     if let Some(answer) = &acknowledged {
         assert_eq!(server.client().by_key("k").call_id(), answer.call_id(), "{point}");
     }
     let done = server.client().settle("k", CHARGE);
     assert_eq!((done.status, done.text("status").as_str()), (200, "succeeded"), "{point}");
-    assert_eq!(done.json()["attempt"], attempts, "{point}");
+    // What was recorded stands, and only an attempt that was cut short is made again.
+    let attempts = match reached.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] | ["created"] | ["created", "claimed", "succeeded"] => 1,
+        ["created", "claimed"] => 2,
+        _ => panic!("{point}: {reached:?}"),
+    };
+    assert_eq!(done.json()["attempt"], attempts, "{point} after {reached:?}");
     assert_eq!(home.db().count("SELECT count(*) FROM effects"), 1, "{point}");
     home.db().keeps_the_laws();
 }

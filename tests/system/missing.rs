@@ -127,6 +127,31 @@ fn a_file_of_a_newer_or_another_program_is_left_as_it_is() {
     }
 }
 
+#[test]
+fn a_damaged_row_is_never_an_answer_and_in_no_other_calls_way() {
+    // Damaged while it waits for its first attempt, and while a process that is gone was running it.
+    for point in ["worker.before_claim", "worker.after_claim"] {
+        let home = Home::new();
+        live(&home, &["done"]);
+        let server = home.start().dying_at(point).server();
+        let _ = server.client().try_post("open", CHARGE);
+        server.exit();
+        write(&home, r#"UPDATE calls SET args_json = '{"amount":731}'"#);
+
+        let server = home.serve();
+        let client = server.client();
+        server.says("a call is damaged and will not be run");
+        for key in ["done", "open"] {
+            for answer in [client.by_key(key), client.post(key, CHARGE)] {
+                assert_eq!((answer.status, answer.code().as_str()), (500, "internal"), "{answer:?}");
+                assert!(!answer.body.contains("731"), "{answer:?}");
+            }
+        }
+        assert_eq!(client.settle("new", CHARGE).text("status"), "succeeded", "{point}");
+        assert_eq!(client.get("/readyz").status, 200, "two calls are damaged, the store is not");
+    }
+}
+
 /// Writes into the database as any program could.
 fn write(home: &Home, sql: &str) {
     let db = rusqlite::Connection::open(home.database()).expect("the database opens");

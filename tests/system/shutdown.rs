@@ -1,5 +1,6 @@
 //! SIGTERM at any moment: what was accepted stays accepted, what runs may finish, nothing new begins.
 
+use std::io::Write;
 use std::sync::mpsc::channel;
 
 use super::harness::{CHARGE, Home, all_at_once, post_text, until};
@@ -52,18 +53,15 @@ fn nothing_is_claimed_after_the_signal() {
         client.post(&format!("k-{number}"), r#"{"tool":"sleep","args":{"seconds":3}}"#)
     });
     until("four calls run", || (client.stats()["by_status"]["running"] == 4).then_some(()));
-    // One client waits for its call all along: the server is not idle when it is told to stop.
-    let waiting = std::thread::spawn(move || {
-        client.send(
-            "GET /v1/tool-calls/by-key/k-0 HTTP/1.1\r\n\
-        Host: callonce\r\nPrefer: wait=60\r\nConnection: close\r\n\r\n",
-        )
-    });
+    // One client waits for its call all along, so the server is not idle when it is told to stop. Connections are
+    // accepted in turn: once a later one is answered, this one is with the server.
+    let mut waiting = client.connect().expect("the server accepts");
+    let wait = "GET /v1/tool-calls/by-key/k-0 HTTP/1.1\r\nHost: callonce\r\nPrefer: wait=60\r\n\r\n";
+    waiting.write_all(wait.as_bytes()).expect("the server reads");
+    client.get("/livez");
     let exit = server.stop();
     assert_eq!(exit.code, Some(0), "{exit:?}");
     assert!(exit.stderr.contains("everything that ran has finished"), "{exit:?}");
-    // It may have come too late to be let in.
-    drop(waiting.join().expect("the client does not panic"));
 
     let db = home.db();
     assert_eq!(db.count("SELECT count(*) FROM audit WHERE event = 'claimed'"), 4);

@@ -5,7 +5,7 @@
 
 use super::error::read_error;
 use super::read::{Reads, sql_limit};
-use super::row::{self, CALL_COLUMNS, call_columns};
+use super::row::{CALL_COLUMNS, call_columns};
 use crate::domain::id::ToolName;
 use crate::domain::time::Timestamp;
 use crate::store::record::Snapshot;
@@ -53,16 +53,18 @@ impl Reads {
         let params = (cursor.0, now.as_seconds(), sql_limit(limit.saturating_add(1)), tool.as_str());
         let mut found = self.all(DUE, params, |row| {
             let place: i64 = row.get(CALL_COLUMNS).map_err(|error| read_error(&error))?;
-            Ok((place, row::snapshot(row)?))
+            Ok((place, self.unless_damaged(row)?))
         })?;
         let next = match found.len() > limit {
             true => found.pop().map(|(place, _)| DueCursor(place)),
             false => None,
         };
-        Ok(DuePage { calls: found.into_iter().map(|(_, snapshot)| snapshot).collect(), next })
+        Ok(DuePage { calls: found.into_iter().filter_map(|(_, snapshot)| snapshot).collect(), next })
     }
 
     pub(super) fn expired(&self, now: Timestamp, limit: usize) -> Result<Vec<Snapshot>, StoreError> {
-        self.all(EXPIRED, (now.as_seconds(), sql_limit(limit)), row::snapshot)
+        let found =
+            self.all(EXPIRED, (now.as_seconds(), sql_limit(limit)), |row| self.unless_damaged(row))?;
+        Ok(found.into_iter().flatten().collect())
     }
 }

@@ -1,5 +1,7 @@
 //! The reads, on one connection, in short transactions.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,11 +33,36 @@ pub(super) const SCAN: &str =
 pub(super) struct Reads {
     pub(super) db: Connection,
     wal: PathBuf,
+    /// Damage that was logged, at most [`MOST_TOLD`]: what is to be done is looked up several times a second.
+    told: RefCell<HashSet<String>>,
 }
+
+/// Damaged rows that are logged one by one. With more of them, one more line tells a person nothing new.
+const MOST_TOLD: usize = 100;
 
 impl Reads {
     pub(super) fn open(path: &Path, busy_timeout: Duration) -> rusqlite::Result<Self> {
-        Ok(Self { db: connection::open(path, Role::Reader, busy_timeout)?, wal: paths::beside(path, "-wal") })
+        Ok(Self {
+            db: connection::open(path, Role::Reader, busy_timeout)?,
+            wal: paths::beside(path, "-wal"),
+            told: RefCell::default(),
+        })
+    }
+
+    /// The call that a row shows; if it is damaged it is left out and logged, so that it stays where it is and is in no
+    /// other call's way.
+    pub(super) fn unless_damaged(&self, row: &Row<'_>) -> Result<Option<Snapshot>, StoreError> {
+        match row::snapshot(row) {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(StoreError::Corrupt(problem)) => {
+                let mut told = self.told.borrow_mut();
+                if told.len() < MOST_TOLD && told.insert(problem.clone()) {
+                    tracing::error!("a call is damaged and will not be run: {problem}");
+                }
+                Ok(None)
+            }
+            Err(error @ (StoreError::Unavailable(_) | StoreError::Full(_))) => Err(error),
+        }
     }
 
     pub(super) fn load(&self, id: CallId) -> Result<Option<Snapshot>, StoreError> {
