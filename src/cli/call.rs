@@ -41,13 +41,16 @@ pub(super) struct Call {
     #[arg(long, value_name = "CLIENT", value_parser = ClientId::parse)]
     client_id: Option<ClientId>,
     /// The client's own number for it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=(1 << 53) - 1))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i64).range(0..=(1 << 53) - 1))]
     seq: Option<i64>,
     /// How long one answer may take, on top of what the server is asked to wait.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration,
+          allow_hyphen_values = true)]
     timeout: Duration,
     /// How long to wait for the result.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration,
+          allow_hyphen_values = true)]
     wait: Duration,
     #[command(flatten)]
     server: Server,

@@ -25,7 +25,7 @@ pub(super) struct List {
     #[arg(long)]
     held: bool,
     /// How many at most.
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, allow_negative_numbers = true)]
     limit: usize,
     #[command(flatten)]
     source: Source,

@@ -104,14 +104,13 @@ fn table() -> Table {
 /// A value in a table: strings as they are, everything else as JSON. Control characters are escaped, because what is
 /// shown came from clients and a terminal obeys them.
 fn cell(value: &Value) -> String {
-    match value.as_str() {
-        Some(text) => text
-            .chars()
-            .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
-            .collect(),
-        None if value.is_null() => String::new(),
-        None => value.to_string(),
-    }
+    let text = match value {
+        Value::Null => return String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    };
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 fn parse(json: &str) -> Result<Value, Failure> {

@@ -1,5 +1,6 @@
 //! `callonce serve`: the server, from opening the file to the last drained call.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
@@ -17,10 +18,10 @@ use super::exit::{Exit, Failure};
 use super::output::{complain, say};
 use crate::domain::id::Owner;
 use crate::domain::policy::DEFAULT_MAX_ATTEMPTS;
-use crate::engine::clock::Clock;
+use crate::engine::clock::{Clock, Stopwatch};
 use crate::engine::crash::CrashPoints;
 use crate::engine::tools::Registry;
-use crate::engine::{Engine, Settings, ids};
+use crate::engine::{Engine, Settings, Store, ids};
 use crate::http::accept;
 use crate::http::limits::Limits;
 use crate::http::metrics::Metrics;
@@ -40,20 +41,29 @@ pub(super) struct Serve {
     #[arg(long, value_name = "ADDR:PORT", env = "CALLONCE_LISTEN", default_value = "127.0.0.1:8081")]
     listen: SocketAddr,
     /// How many tools may run at once (those aside that wait for nothing).
-    #[arg(long, value_name = "N", env = "CALLONCE_WORKERS", default_value = "8")]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "CALLONCE_WORKERS",
+        default_value = "8",
+        allow_negative_numbers = true
+    )]
     workers: NonZeroUsize,
     /// How long a claimed call is kept from others; longer than any tool's time limit.
-    #[arg(long, value_name = "TIME", env = "CALLONCE_LEASE", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", env = "CALLONCE_LEASE", default_value = "30s", value_parser = duration,
+          allow_hyphen_values = true)]
     lease: Duration,
     /// How long an attempt may run, where its tool states no limit of its own.
-    #[arg(long, value_name = "TIME", env = "CALLONCE_TIME_LIMIT", default_value = "25s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", env = "CALLONCE_TIME_LIMIT", default_value = "25s", value_parser = duration,
+          allow_hyphen_values = true)]
     time_limit: Duration,
     /// How many attempts a call may have; after the last one it is failed for good.
     #[arg(long, value_name = "N", env = "CALLONCE_MAX_ATTEMPTS", default_value_t = DEFAULT_MAX_ATTEMPTS,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     max_attempts: u32,
     /// On SIGTERM, how long running tools may take to finish before they are left to the next start.
-    #[arg(long, value_name = "TIME", env = "CALLONCE_DRAIN", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", env = "CALLONCE_DRAIN", default_value = "30s", value_parser = duration,
+          allow_hyphen_values = true)]
     drain: Duration,
     /// Arm crash points: calls with `_crash_after_commit` in their args, and CALLONCE_CRASH_AT=POINT[:N], kill this process.
     #[arg(long, env = "CALLONCE_CHAOS")]
@@ -86,11 +96,8 @@ impl Serve {
         self.start_log()?;
         let crash = self.crash_points()?;
         raise_file_limit();
-        let owner = ids::owner();
-        let store = SqliteStore::open(&self.db, self.store_options(&owner, &crash)).map_err(refused)?;
-        let metrics = Arc::new(Metrics::default());
         let settings = Settings {
-            owner,
+            owner: ids::owner(),
             workers: self.workers,
             lease: self.lease,
             time_limit: self.time_limit,
@@ -98,21 +105,32 @@ impl Serve {
             crash,
             ..Settings::default()
         };
-        let engine = Engine::new(store, Registry::samples(), settings, metrics.clone())
-            .map_err(|unfit| Failure::new(Exit::Config, unfit.to_string()))?;
-        engine.start().await.map_err(|error| Failure::new(Exit::Storage, error.to_string()))?;
+        let tools = Registry::samples();
+        let unfit = |unfit| Failure::new(Exit::Config, format!("--lease, --time-limit: {unfit}"));
+        // Before the database is touched: a server that is not to run leaves no file behind.
+        settings.check(&tools).map_err(unfit)?;
+        let options = self.store_options(&settings.owner, &settings.crash);
+        let store = SqliteStore::open(&self.db, options).map_err(refused)?;
+        let metrics = Arc::new(Metrics::default());
+        let engine = Engine::new(store, tools, settings, metrics.clone()).map_err(unfit)?;
+        // Before anything runs: a server that cannot listen must not use up attempts each time it is started again.
         let listener = TcpListener::bind(self.listen).await.map_err(|error| {
             Failure::new(Exit::Config, format!("--listen {}: cannot listen there: {error}", self.listen))
         })?;
         let address = listener.local_addr().unwrap_or(self.listen);
+        engine.start().await.map_err(|error| Failure::new(Exit::Storage, error.to_string()))?;
+        // Before the greeting: whoever has read it may send one.
+        let signals = catch_signals();
         self.greet(address);
 
         let shutdown = CancellationToken::new();
-        tokio::spawn(await_signals(shutdown.clone()));
+        tokio::spawn(await_signals(signals, shutdown.clone()));
+        let stopping = tokio::spawn(wind_down(engine.clone(), shutdown.clone()));
         let limits = Limits::default();
         let app = router(engine.clone(), metrics, limits);
         accept::serve(listener, app, limits, shutdown, self.drain).await;
-        match engine.stop(self.drain).await {
+        let drained_for = stopping.await.map_or(Duration::ZERO, |since| since.elapsed());
+        match engine.stop(self.drain.saturating_sub(drained_for)).await {
             true => say("stopped; everything that ran has finished"),
             false => say("stopped; what still ran is taken up again at the next start"),
         }
@@ -122,7 +140,10 @@ impl Serve {
     fn start_log(&self) -> Result<(), Failure> {
         let filter = EnvFilter::try_new(&self.log)
             .map_err(|problem| Failure::new(Exit::Config, format!("--log {}: {problem}", self.log)))?;
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr)
+            .with_ansi(colours());
         match self.log_format {
             LogFormat::Text => log.init(),
             LogFormat::Json => log.json().init(),
@@ -166,14 +187,28 @@ impl Serve {
     }
 }
 
+/// Ends claiming the moment the server is to stop, not when its last connection has ended. Returns a watch that runs
+/// since then, because connections and tools share the time to drain.
+async fn wind_down<S: Store>(engine: Engine<S>, shutdown: CancellationToken) -> Stopwatch {
+    shutdown.cancelled().await;
+    engine.wind_down();
+    Stopwatch::start()
+}
+
+/// Begins to catch SIGTERM and SIGINT, in this order.
+fn catch_signals() -> Option<[Signal; 2]> {
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(terminate), Ok(interrupt)) => Some([terminate, interrupt]),
+        _ => {
+            complain("signals cannot be caught; stop this server with kill -9, which loses nothing");
+            None
+        }
+    }
+}
+
 /// The first signal asks for a drain, the second one ends the process where it is.
-async fn await_signals(shutdown: CancellationToken) {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        complain("signals cannot be caught; stop this server with kill -9, which loses nothing");
-        return;
-    };
+async fn await_signals(signals: Option<[Signal; 2]>, shutdown: CancellationToken) {
+    let Some([mut terminate, mut interrupt]) = signals else { return };
     for first in [true, false] {
         tokio::select! {
             _ = terminate.recv() => {}
@@ -205,4 +240,9 @@ fn refused(error: OpenError) -> Failure {
         failure.message += "; put the right file back, or start with what is there: --accept-data-loss";
     }
     failure
+}
+
+/// Colours are for a terminal, and only if nobody objects (no-color.org).
+fn colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

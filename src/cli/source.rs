@@ -15,6 +15,8 @@ use crate::store::past::{Past, Rewind, no_such_version};
 use crate::store::sqlite::{OpenError, SqliteReader};
 use crate::store::{Filter, Recorded, StoreError};
 
+/// Where a server listens unless it is told otherwise.
+const DEFAULT_BASE: &str = "http://127.0.0.1:8081";
 /// How long a look may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How many rows are read at once.
@@ -33,9 +35,9 @@ pub(super) struct Source {
 /// Which server to ask.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Server {
-    /// Ask the server at this address.
-    #[arg(long, value_name = "URL", env = "CALLONCE_BASE", default_value = "http://127.0.0.1:8081")]
-    base: String,
+    /// Ask the server at this address [env: CALLONCE_BASE] [default: http://127.0.0.1:8081]
+    #[arg(long, value_name = "URL")]
+    base: Option<String>,
 }
 
 /// Which call to look at.
@@ -53,7 +55,10 @@ pub(super) enum Opened {
 
 impl Server {
     pub(super) fn open(&self) -> Result<Client, Failure> {
-        Client::new(&self.base).map_err(Into::into)
+        // Not clap's own: to clap an address in the environment would contradict a typed --db.
+        let environment = || std::env::var("CALLONCE_BASE").ok().filter(|base| !base.is_empty());
+        let base = self.base.clone().or_else(environment);
+        Client::new(base.as_deref().unwrap_or(DEFAULT_BASE)).map_err(Into::into)
     }
 }
 
@@ -166,7 +171,8 @@ impl Opened {
                     let page = db.history(id, after, PAGE).await?;
                     let Some(last) = page.last() else { break };
                     after = last.entry.version;
-                    page.iter().try_for_each(|recorded| show(raw(&line(recorded))))?;
+                    // As the server shows them: whose they are is known.
+                    page.iter().try_for_each(|recorded| show(raw(&wire::EventView::of(recorded))))?;
                 }
                 if after == Version::NONE { Err(not_found()) } else { Ok(()) }
             }

@@ -24,12 +24,14 @@ pub fn evolve(call: &Call, event: &Event) -> Result<Call, IllegalEvent> {
     match event {
         Event::Created { request } => created(call, request).map_err(illegal),
         Event::Claimed { attempt, owner, lease_until, .. } => match call {
-            Call::Pending { request, attempts, .. } if attempt.number == attempts + 1 => Ok(Call::Running {
-                request: request.clone(),
-                attempt: *attempt,
-                owner: owner.clone(),
-                lease_until: *lease_until,
-            }),
+            Call::Pending { request, attempts, .. } if attempts.checked_add(1) == Some(attempt.number) => {
+                Ok(Call::Running {
+                    request: request.clone(),
+                    attempt: *attempt,
+                    owner: owner.clone(),
+                    lease_until: *lease_until,
+                })
+            }
             Call::Pending { .. } => Err(illegal("attempts are counted one by one")),
             Call::Absent
             | Call::Running { .. }
@@ -119,6 +121,7 @@ fn owed(open: Attempt, effect: Option<Effect>) -> Result<(), &'static str> {
 /// it knows to be over and pending calls that have no attempt left.
 fn failing(call: &Call, attempt: u32, retryable: bool, by: &Verdict) -> Result<(), &'static str> {
     match (by, call) {
+        (Verdict::Settled { .. }, _) if retryable => Err("a settlement that fails a call fails it for good"),
         (Verdict::Attempt | Verdict::Settled { .. }, _) => reporter(call, attempt, by).map(drop),
         (Verdict::Server, Call::Running { attempt: running, .. }) if running.number == attempt => Ok(()),
         (Verdict::Server, Call::Pending { attempts, .. }) if *attempts == attempt && !retryable => Ok(()),

@@ -1,10 +1,10 @@
 //! Decides: `Command × Call → Events` and `Event × Call → Call`. No I/O, no clock, no async.
 //!
 //! Read in this order: [`call`] (what a call can be), [`command`] (what can be asked), [`event`] (what can have
-//! happened), [`decide`] (the rules), [`evolve`] (the fold). Everything else serves these five.
+//! happened), [`mod@decide`] (the rules), [`mod@evolve`] (the fold). Everything else serves these five.
 //!
 //! Time, identity and policy are arguments: a command carries the instant it is decided at, the ids were drawn
-//! outside, and an event carries all that [`evolve`] needs. So the log alone gives the state back, on any machine,
+//! outside, and an event carries all that [`mod@evolve`] needs. So the log alone gives the state back, on any machine,
 //! at any time, whatever is configured there.
 
 pub mod backoff;

@@ -1,7 +1,7 @@
 //! The loop: load → decide → append; on a conflict decide again from the call as it is now.
 
 use super::clock::Stopwatch;
-use super::observe::Happening;
+use super::observe::{Access, Happening};
 use super::{Engine, EngineError};
 use crate::domain::command::Command;
 use crate::domain::decide;
@@ -45,7 +45,7 @@ impl<S: Store> Engine<S> {
         let result = self.inner.store.append(before, events.clone()).await;
         match &result {
             Ok(after) => {
-                self.store_works();
+                self.store_works(Access::Write);
                 if let Some(request) = after.call.request() {
                     let (call_id, events) = (request.call_id, events.as_slice());
                     self.inner.observer.observe(&Happening::Appended {
@@ -56,24 +56,24 @@ impl<S: Store> Engine<S> {
                     self.inner.waiters.publish(call_id, after);
                 }
             }
-            Err(AppendError::Conflict(_)) => self.store_works(),
-            Err(AppendError::Store(error)) => self.store_failed(error),
+            Err(AppendError::Conflict(_)) => self.store_works(Access::Write),
+            Err(AppendError::Store(error)) => self.store_failed(Access::Write, error),
         }
         result
     }
 
     /// Notes that the store works, and says so if it did not before.
-    pub(super) fn store_works(&self) {
-        if let Some(fault) = self.inner.health.store_works() {
+    pub(super) fn store_works(&self, access: Access) {
+        if let Some(fault) = self.inner.health.store_works(access) {
             tracing::info!(%fault, "the store works again");
         }
     }
 
     /// Notes a fault of the store, and logs each kind once, not once a call.
-    pub(super) fn store_failed(&self, error: &StoreError) {
+    pub(super) fn store_failed(&self, access: Access, error: &StoreError) {
         let fault = error.to_string();
         self.inner.observer.observe(&Happening::StoreFailed { error: &fault });
-        if self.inner.health.store_failed(&fault) {
+        if self.inner.health.store_failed(access, &fault) {
             tracing::error!(%fault, "the store failed");
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::observe::Access;
 use super::pool::{Lane, Offer};
 use super::{Engine, StoreError};
 use crate::store::{DueCursor, Store};
@@ -28,9 +29,9 @@ impl<S: Store> Engine<S> {
                 continue;
             }
             match self.feed_all(&lane).await {
-                Ok(()) => self.store_works(),
+                Ok(()) => self.store_works(Access::Read),
                 Err(error) => {
-                    self.store_failed(&error);
+                    self.store_failed(Access::Read, &error);
                     lane.fall_behind();
                 }
             }

@@ -11,7 +11,7 @@
 //!                         └── recover (at start, every 200 ms)   └─▶ publish ─▶ whoever waits
 //! ```
 //!
-//! There is one way to change a call: [`execute`]. The pool hands calls from memory to workers; what memory has no
+//! There is one way to change a call: `execute`. The pool hands calls from memory to workers; what memory has no
 //! room for, or what a crash left behind, the feed finds in the store. Losing everything in memory loses nothing.
 
 pub mod clock;
@@ -67,6 +67,8 @@ pub struct Settings {
     pub time_limit: Duration,
     /// How many attempts a call may have.
     pub max_attempts: u32,
+    /// How many submits may be under way at once; the next ones are refused as overloaded.
+    pub max_submits: usize,
     /// Where the time comes from.
     pub clock: Clock,
     /// Where to die on purpose; nowhere, unless armed.
@@ -81,9 +83,30 @@ impl Default for Settings {
             lease: DEFAULT_LEASE,
             time_limit: DEFAULT_TIME_LIMIT,
             max_attempts: DEFAULT_MAX_ATTEMPTS,
+            max_submits: MAX_SUBMITS,
             clock: Clock::System,
             crash: CrashPoints::default(),
         }
+    }
+}
+
+impl Settings {
+    /// Whether they go together, and with these tools.
+    ///
+    /// # Errors
+    /// [`SettingsError`] says which do not.
+    pub fn check(&self, tools: &Registry) -> Result<(), SettingsError> {
+        if self.max_attempts == 0 {
+            return Err(SettingsError::NoAttempts);
+        }
+        for (name, tool) in tools.iter() {
+            let limit = tool.terms().time_limit.unwrap_or(self.time_limit);
+            if self.lease <= limit {
+                let tool = name.to_string();
+                return Err(SettingsError::LeaseTooShort { lease: self.lease, tool, limit });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -165,7 +188,7 @@ impl<S: Store> Engine<S> {
         settings: Settings,
         observer: Arc<dyn Observe>,
     ) -> Result<Self, SettingsError> {
-        check(&tools, &settings)?;
+        settings.check(&tools)?;
         let pool = Pool::new(&tools, settings.workers);
         let inner = Inner {
             store,
@@ -174,7 +197,7 @@ impl<S: Store> Engine<S> {
             waiters: Waiters::default(),
             observer,
             health: Health::default(),
-            submits: Arc::new(Semaphore::new(MAX_SUBMITS)),
+            submits: Arc::new(Semaphore::new(settings.max_submits)),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             settings,
@@ -197,11 +220,17 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
+    /// Claims nothing more from now on, and answers all who wait for a call with what it is now. Requests are still
+    /// accepted and running attempts go on, until [`Engine::stop`].
+    pub fn wind_down(&self) {
+        self.inner.health.draining();
+        self.inner.stop.cancel();
+    }
+
     /// Stops claiming at once, lets running attempts finish for at most `drain`, then closes the store. What is left
     /// waits in the store for the next start. Returns whether everything that ran has finished.
     pub async fn stop(&self, drain: Duration) -> bool {
-        self.inner.health.draining();
-        self.inner.stop.cancel();
+        self.wind_down();
         self.inner.tasks.close();
         let drained = tokio::time::timeout(drain, self.inner.tasks.wait()).await.is_ok();
         self.inner.store.close().await;
@@ -228,18 +257,4 @@ impl<S: Store> Engine<S> {
             max_attempts: self.inner.settings.max_attempts,
         }
     }
-}
-
-fn check(tools: &Registry, settings: &Settings) -> Result<(), SettingsError> {
-    if settings.max_attempts == 0 {
-        return Err(SettingsError::NoAttempts);
-    }
-    for (name, tool) in tools.iter() {
-        let limit = tool.terms().time_limit.unwrap_or(settings.time_limit);
-        if settings.lease <= limit {
-            let tool = name.to_string();
-            return Err(SettingsError::LeaseTooShort { lease: settings.lease, tool, limit });
-        }
-    }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use super::clock::Stopwatch;
 use crate::domain::event::Event;
 use crate::domain::id::CallId;
 
@@ -60,6 +61,18 @@ impl Observe for () {
     fn observe(&self, _: &Happening<'_>) {}
 }
 
+/// How long an append that failed counts against the store while nobody tries another. Longer than a store waits for a
+/// lock, so that an outage shows without gaps while something keeps trying; and not for ever, because a server that is
+/// taken out of service for it gets no request that could show that all is well again.
+const WRITE_FAULT_LASTS: Duration = Duration::from_secs(10);
+
+/// What the store was asked to do. It may be able to do one and not the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
 /// Whether the engine can take work.
 #[derive(Debug, Default)]
 pub(super) struct Health(Mutex<State>);
@@ -68,8 +81,10 @@ pub(super) struct Health(Mutex<State>);
 struct State {
     started: bool,
     draining: bool,
-    /// What the store said last, if it failed.
-    store_fault: Option<String>,
+    /// What the store said when it was last read, if that failed.
+    read_fault: Option<String>,
+    /// What it said when it was last written to, if that failed, and when.
+    write_fault: Option<(String, Stopwatch)>,
 }
 
 impl Health {
@@ -86,21 +101,37 @@ impl Health {
     }
 
     /// Notes that the store works; returns what was wrong with it before.
-    pub(super) fn store_works(&self) -> Option<String> {
-        self.with(|state| state.store_fault.take())
+    pub(super) fn store_works(&self, access: Access) -> Option<String> {
+        self.with(|state| match access {
+            Access::Read => state.read_fault.take(),
+            Access::Write => state.write_fault.take().map(|(fault, _)| fault),
+        })
     }
 
     /// Notes a fault of the store; returns whether it is news.
-    pub(super) fn store_failed(&self, fault: &str) -> bool {
-        self.with(|state| state.store_fault.replace(fault.into()).as_deref() != Some(fault))
+    pub(super) fn store_failed(&self, access: Access, fault: &str) -> bool {
+        self.with(|state| {
+            let before = match access {
+                Access::Read => state.read_fault.replace(fault.into()),
+                Access::Write => {
+                    state.write_fault.replace((fault.into(), Stopwatch::start())).map(|(fault, _)| fault)
+                }
+            };
+            before.as_deref() != Some(fault)
+        })
     }
 
+    /// Why it cannot take work, in words that may leave the process: what the store said names files, and is in the log.
     pub(super) fn check(&self) -> Result<(), String> {
-        self.with(|state| match state {
-            State { draining: true, .. } => Err("shutting down".into()),
-            State { started: false, .. } => Err("starting".into()),
-            State { store_fault: Some(fault), .. } => Err(fault.clone()),
-            State { .. } => Ok(()),
-        })
+        let why = self.with(|state| match state {
+            State { draining: true, .. } => Some("shutting down"),
+            State { started: false, .. } => Some("starting"),
+            State { read_fault: Some(_), .. } => Some("the store cannot be read; the server's log says why"),
+            State { write_fault: Some((_, since)), .. } if since.elapsed() < WRITE_FAULT_LASTS => {
+                Some("the store cannot be written to; the server's log says why")
+            }
+            State { .. } => None,
+        });
+        why.map_or(Ok(()), |why| Err(why.into()))
     }
 }

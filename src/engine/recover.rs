@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::observe::Access;
 use super::{Engine, EngineError};
 use crate::domain::call::{Call, Status};
 use crate::domain::command::{Command, Recover};
@@ -49,7 +50,7 @@ impl<S: Store> Engine<S> {
             let page = match self.inner.store.expired(lease_over_at, PAGE).await {
                 Ok(page) => page,
                 Err(error) => {
-                    self.store_failed(&error);
+                    self.store_failed(Access::Read, &error);
                     return Err(error.into());
                 }
             };

@@ -44,8 +44,12 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// The claimed call, or nothing if somebody else has it, it has no attempt left, or the store would not take it.
+    /// The claimed call, or nothing if somebody else has it, it has no attempt left, the store would not take it,
+    /// or the engine is stopping.
     async fn claim(&self, lane: &Lane, pending: Snapshot, policy: &Policy) -> Option<Snapshot> {
+        if self.inner.stop.is_cancelled() {
+            return None;
+        }
         self.inner.settings.crash.pass("worker.before_claim");
         let claim = Claim {
             at: self.inner.settings.clock.now(),

@@ -18,6 +18,10 @@ const RETRY_BUSY: HeaderValue = HeaderValue::from_static("1");
 /// After how many seconds a server with a broken or full store may be asked again: a person has to act first.
 const RETRY_BROKEN: HeaderValue = HeaderValue::from_static("5");
 
+/// The most bytes of one text in a problem document. A request can hold a megabyte that a refusal would repeat to say
+/// where the fault is; a person needs a few lines of it.
+const MAX_TEXT_BYTES: usize = 1024;
+
 /// An answer that is not a success.
 #[derive(Debug, Clone)]
 pub struct ApiError {
@@ -118,7 +122,7 @@ impl Kind {
 impl ApiError {
     /// An error of this kind that says `detail` to a person.
     pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), differs: vec![], allow: None, close: false }
+        Self { kind, detail: shortened(detail.into()), differs: vec![], allow: None, close: false }
     }
 
     /// A malformed request.
@@ -147,6 +151,16 @@ impl ApiError {
     }
 }
 
+/// The text, without its middle if it is too long: what is wrong stands at one of its ends.
+fn shortened(text: String) -> String {
+    if text.len() <= MAX_TEXT_BYTES {
+        return text;
+    }
+    let half = MAX_TEXT_BYTES / 2;
+    let (start, end) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
+    format!("{} […] {}", &text[..start], &text[end..])
+}
+
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         match error {
@@ -167,7 +181,8 @@ impl From<Refusal> for ApiError {
         let detail = refusal.to_string();
         match refusal {
             Refusal::IdempotencyConflict { paths } => {
-                Self { differs: paths, ..Self::new(Kind::Conflict, detail) }
+                let differs = paths.into_iter().map(shortened).collect();
+                Self { differs, ..Self::new(Kind::Conflict, detail) }
             }
             Refusal::NotFound => Self::no_such_call(),
             Refusal::Stale { .. }

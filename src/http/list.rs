@@ -1,5 +1,7 @@
 //! `GET /v1/tool-calls`: calls, newest first, a page at a time.
 
+use std::borrow::Cow;
+
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
@@ -69,7 +71,9 @@ impl Asked {
                     asked.filter.held = Some(held);
                 }
                 "limit" => {
-                    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+                    let digits = Some(&value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+                    let limit = digits.and_then(|digits| digits.parse().ok());
+                    let limit = limit.filter(|limit| (1..=MAX_LIMIT).contains(limit));
                     let expected = format!("expected a whole number from 1 to {MAX_LIMIT}");
                     asked.limit = limit.ok_or_else(|| invalid(expected))?;
                 }
@@ -89,10 +93,15 @@ impl Asked {
     }
 }
 
+/// A name or a value as it was meant: `+` is a space, and each escape has to be one.
 fn decode(text: &str) -> Result<String, ApiError> {
-    let spaced = text.replace('+', " ");
-    match percent_decode_str(&spaced).decode_utf8() {
-        Ok(decoded) => Ok(decoded.into_owned()),
-        Err(_) => Err(ApiError::bad_request(format!("the query has `{text}`, which is not UTF-8"))),
+    let invalid = |problem: &str| ApiError::bad_request(format!("the query has `{text}`, {problem}"));
+    let is_escape =
+        |after: &str| after.len() >= 2 && after.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(invalid("in which a `%` stands before no two hex digits"));
     }
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8();
+    decoded.map(Cow::into_owned).map_err(|_| invalid("which is not UTF-8"))
 }

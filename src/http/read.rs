@@ -1,5 +1,6 @@
 //! `GET /v1/tool-calls/{id}` and `/v1/tool-calls/by-key/{key}`: the call as it is, as soon as it moves, or as it was.
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::IF_NONE_MATCH;
 use axum::http::{HeaderMap, Uri};
@@ -16,17 +17,22 @@ use crate::engine::{Past, Snapshot, Store, Until, no_such_version};
 
 pub(super) async fn by_id<S: Store>(
     State(app): State<App<S>>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    // What is no call id is the id of no call.
-    let id: CallId = id.parse().map_err(|_| ApiError::no_such_call())?;
+    let id = call_id(id)?;
     if let Some(version) = asked_version(query.as_deref().unwrap_or_default())? {
         return past(&app, id, version, &headers).await;
     }
     let found = app.engine.get(id).await?.ok_or_else(ApiError::no_such_call)?;
     answer(&app, found, &headers).await
+}
+
+/// The call id in a path. What is no call id, escapes that lead to no text among it, is the id of no call.
+pub(super) fn call_id(segment: Result<Path<String>, PathRejection>) -> Result<CallId, ApiError> {
+    let id = segment.ok().and_then(|Path(id)| id.parse().ok());
+    id.ok_or_else(ApiError::no_such_call)
 }
 
 pub(super) async fn by_key<S: Store>(

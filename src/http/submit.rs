@@ -33,8 +33,9 @@ pub(super) async fn submit<S: Store>(
     let new = snapshot.call.request().filter(|_| submitted.appended && snapshot.version.0 == 1);
     let location = new.map(|request| wire::query_url(request.call_id));
     if let (Some(wait), Some(request)) = (wait, snapshot.call.request().cloned()) {
-        let settled = app.engine.wait(request.call_id, Until::Settled, wait).await?;
-        snapshot = settled.unwrap_or(snapshot);
+        // The call is accepted whatever becomes of the wait, so a store that fails now takes nothing back.
+        let settled = app.engine.wait(request.call_id, Until::Settled, wait).await;
+        snapshot = settled.ok().flatten().unwrap_or(snapshot);
     }
     Ok(call(&snapshot, wait, Some((replayed, location))))
 }
@@ -42,9 +43,8 @@ pub(super) async fn submit<S: Store>(
 /// Whether the body is declared as JSON, in UTF-8 and not compressed.
 fn is_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let refuse = |problem: String| Err(ApiError::new(Kind::UnsupportedMediaType, problem));
-    if let Some(encoding) = headers.get(CONTENT_ENCODING)
-        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return refuse("Content-Encoding: a compressed body is not accepted; send it as it is".into());
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();

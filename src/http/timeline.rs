@@ -1,13 +1,15 @@
 //! `GET /v1/tool-calls/{id}/events`: what happened to a call, in order.
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
 use super::answer::json;
 use super::error::ApiError;
+use super::read::call_id;
 use super::router::App;
 use super::wire::EventsView;
-use crate::domain::id::{CallId, Version};
+use crate::domain::id::Version;
 use crate::engine::Store;
 
 /// How many events one answer holds at most; a call has a few for each attempt, so none comes near it.
@@ -15,9 +17,9 @@ const MOST_EVENTS: usize = 10_000;
 
 pub(super) async fn events<S: Store>(
     State(app): State<App<S>>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
-    let id: CallId = id.parse().map_err(|_| ApiError::no_such_call())?;
+    let id = call_id(id)?;
     let events = app.engine.history(id, Version::NONE, MOST_EVENTS).await?;
     match events.is_empty() {
         true => Err(ApiError::no_such_call()),

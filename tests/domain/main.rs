@@ -2,3 +2,4 @@
 
 mod fingerprint;
 mod json;
+mod state_machine;

@@ -157,7 +157,7 @@ fn l2_effects_are_recorded_and_stored_once_and_only_where_owed() {
     let effect = |id: String, amount| StoredEffect { effect_id: id, amount };
     let right = effect(call_id(1).effect_id().to_string(), Some(1));
     let with = |effects: &[StoredEffect]| broken(&Facts { effects: Some(effects), ..Facts::of(&once) });
-    assert_eq!(with(&[right.clone()]), []);
+    assert_eq!(with(std::slice::from_ref(&right)), []);
     assert_eq!(with(&[]), [Law::OneEffectPerCall]);
     assert_eq!(with(&[right.clone(), right.clone()]), [Law::OneEffectPerCall]);
     assert_eq!(with(&[effect("eff_other".into(), Some(1))]), [Law::OneEffectPerCall]);

@@ -104,7 +104,9 @@ impl Client {
             headers.insert(HeaderName::from_static("idempotency-key"), key);
         }
         if let Some(wait) = ask.wait {
-            let prefer = HeaderValue::from_str(&format!("wait={}", wait.as_secs()))
+            // Whole seconds, rounded up: a wait of none would make a client that polls ask without a pause.
+            let seconds = wait.as_millis().div_ceil(1000);
+            let prefer = HeaderValue::from_str(&format!("wait={seconds}"))
                 .map_err(|problem| ClientError::Invalid(problem.to_string()))?;
             headers.insert(HeaderName::from_static("prefer"), prefer);
         }

@@ -30,29 +30,23 @@ const LEAST_BUFFER_BYTES: usize = 8192;
 /// Serves the requests of one client until it goes, takes too long, or `stop` was called and its current request is
 /// answered.
 pub(super) async fn serve(stream: TcpStream, app: Router, limits: Limits, stop: CancellationToken) {
-    if !speaks(&stream, &limits, &stop).await {
-        return;
-    }
-    let progress = Arc::new(Progress::default());
-    let socket = Socket::new(stream, Arc::clone(&progress), limits.linger_bytes);
-    let service = Service { app, progress: Arc::clone(&progress) };
-    let connection = http1::Builder::new()
-        .header_read_timeout(None)
-        .max_header_size(limits.max_header_bytes)
-        .max_buf_size(limits.max_header_bytes.max(LEAST_BUFFER_BYTES))
-        .serve_connection(TokioIo::new(socket), service);
-    match drive(connection, &progress, &limits, &stop).await {
-        Ok(()) => {}
-        Err(End::TimedOut(phase)) => tracing::debug!(?phase, "a client took too long"),
-        Err(End::Failed(error)) => tracing::debug!(%error, "a connection failed"),
+    if speaks(&stream, &limits, &stop).await {
+        // Boxed, so that the task of a silent connection is small.
+        match Box::pin(converse(stream, app, limits, stop)).await {
+            Ok(()) => {}
+            Err(End::TimedOut(phase)) => tracing::debug!(?phase, "a client took too long"),
+            Err(End::Failed(error)) => tracing::debug!(%error, "a connection failed"),
+        }
     }
 }
 
-/// Waits for the first byte. Until then nothing is allocated for the connection, so idle ones are cheap to keep.
+/// Waits for the first byte and leaves it where it is. Until then nothing is allocated for the connection, so idle ones
+/// are cheap to keep. Looking is the only proof: a new socket may be reported as readable though it is empty.
 async fn speaks(stream: &TcpStream, limits: &Limits, stop: &CancellationToken) -> bool {
+    let mut byte = [0];
     tokio::select! {
         biased;
-        readable = stream.readable() => readable.is_ok(),
+        seen = stream.peek(&mut byte) => matches!(seen, Ok(1..)),
         () = stop.cancelled() => false,
         () = sleep(limits.idle_timeout) => false,
     }
@@ -64,12 +58,20 @@ enum End {
     Failed(hyper::Error),
 }
 
-async fn drive(
-    connection: http1::Connection<TokioIo<Socket>, Service>,
-    progress: &Progress,
-    limits: &Limits,
-    stop: &CancellationToken,
+async fn converse(
+    stream: TcpStream,
+    app: Router,
+    limits: Limits,
+    stop: CancellationToken,
 ) -> Result<(), End> {
+    let progress = Arc::new(Progress::default());
+    let socket = Socket::new(stream, Arc::clone(&progress), limits.linger_bytes);
+    let service = Service { app, progress: Arc::clone(&progress) };
+    let connection = http1::Builder::new()
+        .header_read_timeout(None)
+        .max_header_size(limits.max_header_bytes)
+        .max_buf_size(limits.max_header_bytes.max(LEAST_BUFFER_BYTES))
+        .serve_connection(TokioIo::new(socket), service);
     let mut connection = pin!(connection);
     let mut stopped = pin!(stop.cancelled());
     let mut told_to_stop = false;
@@ -82,10 +84,11 @@ async fn drive(
         }
         if !told_to_stop && stopped.as_mut().poll(cx).is_ready() {
             told_to_stop = true;
-            if matches!(progress.step().0, Phase::Idle) {
-                progress.settled_body();
+            let half_a_head = progress.stop() == Phase::Head;
+            // hyper would close a used connection on half a head. It closes after the answer, which says so.
+            if !half_a_head {
+                connection.as_mut().graceful_shutdown();
             }
-            connection.as_mut().graceful_shutdown();
             if let Poll::Ready(end) = connection.as_mut().poll(cx) {
                 return Poll::Ready(end.map_err(End::Failed));
             }
@@ -93,7 +96,7 @@ async fn drive(
         let (phase, number) = progress.step();
         if timed != Some(number) {
             timed = Some(number);
-            timer.set(phase.budget(limits).map(sleep));
+            timer.set(phase.budget(&limits).map(sleep));
         }
         match timer.as_mut().as_pin_mut().map(|timer| timer.poll(cx)) {
             Some(Poll::Ready(())) => Poll::Ready(Err(End::TimedOut(phase))),

@@ -43,6 +43,7 @@ pub(super) struct Progress {
     /// The phase in the low bits, above it the number of changes so far.
     step: AtomicU32,
     body_is_owed: AtomicBool,
+    stopping: AtomicBool,
 }
 
 const PHASE_BITS: u32 = 3;
@@ -77,14 +78,15 @@ impl Progress {
         self.enter(Phase::Serving);
     }
 
-    /// The body's end was seen, or nobody waits for it any more.
+    /// The body's end was seen.
     pub(super) fn settled_body(&self) {
         self.body_is_owed.store(false, Ordering::Relaxed);
     }
 
-    /// The handler has answered.
-    pub(super) fn answered(&self) {
+    /// The handler has answered. True if that is the last answer on this connection.
+    pub(super) fn answered(&self) -> bool {
         self.enter(Phase::Sending);
+        self.stopping.load(Ordering::Relaxed)
     }
 
     /// Bytes went out. From an idle connection they are the next piece of an answer that is made while it is sent.
@@ -99,6 +101,17 @@ impl Progress {
         if self.phase() == Phase::Sending {
             self.enter(Phase::Idle);
         }
+    }
+
+    /// No request is wanted after the present one. Returns where this finds the connection; an idle one has no body to
+    /// wait for, whatever became of its last.
+    pub(super) fn stop(&self) -> Phase {
+        self.stopping.store(true, Ordering::Relaxed);
+        let phase = self.phase();
+        if phase == Phase::Idle {
+            self.settled_body();
+        }
+        phase
     }
 
     /// The answers are out and no more will follow. True if the client may still be writing, so that its input has to
@@ -117,19 +130,17 @@ mod tests {
     #[test]
     fn an_exchange_goes_once_round() {
         let progress = Progress::default();
-        assert_eq!(progress.phase(), Phase::Idle);
-        let steps: [(fn(&Progress), Phase); 6] = [
-            (Progress::received, Phase::Head),
-            (Progress::received, Phase::Head),
-            (|progress| progress.requested(false), Phase::Serving),
-            (Progress::answered, Phase::Sending),
-            (Progress::sent, Phase::Sending),
-            (Progress::flushed, Phase::Idle),
-        ];
-        for (report, phase) in steps {
+        let after = |report: fn(&Progress)| {
             report(&progress);
-            assert_eq!(progress.phase(), phase);
-        }
+            progress.phase()
+        };
+        assert_eq!(after(|_| ()), Phase::Idle);
+        assert_eq!(after(Progress::received), Phase::Head);
+        assert_eq!(after(Progress::received), Phase::Head);
+        assert_eq!(after(|progress| progress.requested(false)), Phase::Serving);
+        assert_eq!(after(|progress| assert!(!progress.answered())), Phase::Sending);
+        assert_eq!(after(Progress::sent), Phase::Sending);
+        assert_eq!(after(Progress::flushed), Phase::Idle);
     }
 
     #[test]

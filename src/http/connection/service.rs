@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{Request, Response};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
 use axum::routing::future::RouteFuture;
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -57,11 +58,13 @@ impl Future for Answer {
     type Output = Result<Response<Body>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = match &mut self.source {
+        let mut answer = match &mut self.source {
             Source::App(answer) => ready!(Pin::new(answer).poll(cx))?,
             Source::Refused(answer) => answer.take().expect("an answer is not polled after it is ready"),
         };
-        self.progress.answered();
+        if self.progress.answered() {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         Poll::Ready(Ok(answer))
     }
 }

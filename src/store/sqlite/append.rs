@@ -2,16 +2,16 @@
 
 use rusqlite::{Connection, Result, Row, Statement, params};
 
-use super::super::StoreError;
-use super::super::chain::ChainHash;
-use super::super::counters::Counter;
-use super::super::projection::{FixedColumns, StateColumns, detail, effect_row};
-use super::super::record::{Entry, Snapshot};
 use super::change::Change;
 use super::options::CrashPoint;
 use super::row::{self, call_columns};
 use crate::domain::event::Event;
 use crate::domain::id::Version;
+use crate::store::StoreError;
+use crate::store::chain::ChainHash;
+use crate::store::counters::Counter;
+use crate::store::projection::{FixedColumns, StateColumns, detail, effect_row};
+use crate::store::record::{Entry, Snapshot};
 
 /// What became of an append. None of it holds before the transaction is committed.
 #[derive(Debug)]
@@ -23,6 +23,12 @@ pub(super) enum Outcome {
     /// What is stored cannot be; nothing was written.
     Corrupt(StoreError),
 }
+
+/// The chain is compared too: a call at the right version but with another history is not the one that was read.
+pub(super) const UPDATE_CALL: &str = "UPDATE calls SET status = ?4, result_json = ?5, error_json = ?6, attempt = ?7, \
+     lease_until = ?8, owner = ?9, effect_id = ?10, updated_at = ?11, version = ?12, chain = ?13, held_since = ?14, \
+     held_reason = ?15, due_at = ?16, open_attempt = ?17, effect_amount = ?18, checksum = ?19 \
+     WHERE call_id = ?1 AND version = ?2 AND chain = ?3";
 
 /// The statements of the writing connection, prepared once. There is no `OR IGNORE` and no `OR REPLACE` among them: a
 /// violation of a constraint is never anybody's success.
@@ -46,13 +52,7 @@ impl<'c> Statements<'c> {
                 ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
                  ?20, ?21, ?22, ?23, ?24, ?25) ON CONFLICT (idem_key) DO NOTHING"
             ))?,
-            // The chain is compared too: a call at the right version but with another history is not the one that was read.
-            update_call: db.prepare(
-                "UPDATE calls SET status = ?4, result_json = ?5, error_json = ?6, attempt = ?7, lease_until = ?8, \
-                 owner = ?9, effect_id = ?10, updated_at = ?11, version = ?12, chain = ?13, held_since = ?14, \
-                 held_reason = ?15, due_at = ?16, open_attempt = ?17, effect_amount = ?18, checksum = ?19 \
-                 WHERE call_id = ?1 AND version = ?2 AND chain = ?3",
-            )?,
+            update_call: db.prepare(UPDATE_CALL)?,
             insert_event: db.prepare(
                 "INSERT INTO audit (ts, call_id, event, detail, version, payload, hash) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

@@ -1,11 +1,11 @@
 //! One append, worked out where it was asked for, so that the writer thread only has to bind and execute.
 
-use super::super::counters::{self, Counter};
-use super::super::projection::CallRow;
-use super::super::record::{Entry, Snapshot};
-use super::super::{StoreError, chain::ChainHash};
 use crate::domain::event::Event;
 use crate::domain::id::Version;
+use crate::store::counters::{self, Counter};
+use crate::store::projection::CallRow;
+use crate::store::record::{Entry, Snapshot};
+use crate::store::{StoreError, chain::ChainHash};
 
 /// What an append does to the tables.
 #[derive(Debug)]

@@ -12,7 +12,7 @@
 use std::ffi::c_int;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,11 +28,11 @@ const COPY_EVERY_PAGES: u32 = 4_000;
 /// The size at which the WAL has to begin anew: 64 MiB. Larger, and a restart after a crash has more to read; smaller, and
 /// the writer would stop for the rest more often.
 const BOUND_PAGES: u32 = 16_384;
-/// The most the writer copies itself: 2 MiB, a few milliseconds.
+/// The most the writer copies itself at the bound: 2 MiB, a few milliseconds.
 const SHORT_REST_PAGES: u32 = 512;
-/// How far beyond the bound the writer copies whatever the rest is. Only a disk that copies more slowly than it appends, or
-/// a reader that does not end, leads here.
-const HARD_BOUND_PAGES: u32 = 4 * BOUND_PAGES;
+/// Beyond the bound the writer takes on a longer rest, this part of the excess: where pages come in faster than the thread
+/// copies them, the rest is never short, and the WAL settles where the two meet.
+const REST_OF_EXCESS: u32 = 2;
 /// New pages before the writer tries again, when a reader kept the WAL from beginning anew.
 const RETRY_EVERY_PAGES: u32 = 512;
 /// Copies in a row that bring the rest down to a short one; each leaves what came in during the one before.
@@ -76,8 +76,31 @@ fn run(db: &Connection, pragma: &str) -> rusqlite::Result<Progress> {
 struct Marks {
     /// Pages in the WAL after the last commit.
     pages: AtomicU32,
-    /// How many of them the thread has copied.
+    /// How many of them have been copied.
     copied: AtomicU32,
+    /// Whether the thread is copying: two cannot at once, so the writer leaves it alone.
+    copying: AtomicBool,
+    /// The most pages in the WAL since its file was last cut off, which is how long the file is: beginning anew writes from
+    /// the start and leaves the rest.
+    longest: AtomicU32,
+}
+
+impl Marks {
+    /// Whether the WAL is to begin anew and little enough is left for the writer to copy.
+    fn is_writers_turn(&self) -> bool {
+        let pages = self.pages.load(Ordering::Relaxed);
+        let rest = pages.saturating_sub(self.copied.load(Ordering::Relaxed));
+        pages
+            .checked_sub(BOUND_PAGES)
+            .is_some_and(|excess| rest <= SHORT_REST_PAGES + excess / REST_OF_EXCESS)
+    }
+
+    fn take_in(&self, progress: Progress) {
+        // Who was kept from copying has learned nothing.
+        if !progress.busy {
+            self.copied.store(progress.copied, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The checkpoint thread, as the writer sees it.
@@ -97,7 +120,9 @@ impl Checkpointer {
         let marks = Arc::new(Marks::default());
         let counted = marks.clone();
         writer.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: c_int| {
-            counted.pages.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            let pages = u32::try_from(pages).unwrap_or(0);
+            counted.pages.store(pages, Ordering::Relaxed);
+            counted.longest.fetch_max(pages, Ordering::Relaxed);
             Ok(())
         }))?;
         // It waits for nobody: what it cannot copy now it copies the next time.
@@ -143,11 +168,12 @@ impl Checkpointer {
                 }
             }
         }
-        let rest = pages.saturating_sub(self.marks.copied.load(Ordering::Relaxed));
-        let short = pages >= BOUND_PAGES && rest <= SHORT_REST_PAGES;
-        if (short || pages >= HARD_BOUND_PAGES) && pages - self.tried_at >= RETRY_EVERY_PAGES {
+        if self.marks.is_writers_turn()
+            && pages - self.tried_at >= RETRY_EVERY_PAGES
+            && !self.marks.copying.load(Ordering::Relaxed)
+        {
             self.tried_at = pages;
-            passive(writer)?;
+            self.marks.take_in(passive(writer)?);
         }
         Ok(())
     }
@@ -162,14 +188,16 @@ impl Checkpointer {
 
 fn copy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
     for _ in 0..COPIES_IN_A_ROW {
-        let progress = passive(db)?;
-        marks.copied.store(progress.copied, Ordering::Relaxed);
-        let pages = marks.pages.load(Ordering::Relaxed);
-        // Before the bound there is no hurry; beyond it the rest is to become short enough for the writer.
-        if progress.busy
-            || pages < BOUND_PAGES
-            || pages.saturating_sub(progress.copied) <= SHORT_REST_PAGES / 2
-        {
+        if marks.is_writers_turn() {
+            break;
+        }
+        marks.copying.store(true, Ordering::Relaxed);
+        let progress = passive(db);
+        marks.copying.store(false, Ordering::Relaxed);
+        let progress = progress?;
+        marks.take_in(progress);
+        // Below the bound there is no hurry.
+        if progress.busy || marks.pages.load(Ordering::Relaxed) < BOUND_PAGES {
             break;
         }
     }
@@ -177,12 +205,20 @@ fn copy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
 }
 
 fn tidy(db: &Connection, marks: &Marks) -> rusqlite::Result<()> {
-    if marks.pages.load(Ordering::Relaxed) >= LARGE_PAGES {
-        let progress = truncate(db)?;
-        if !progress.busy {
-            // Unless a commit came in at this moment; then its count is a little low until the next one.
-            marks.pages.store(progress.pages, Ordering::Relaxed);
-        }
+    if marks.longest.load(Ordering::Relaxed) < LARGE_PAGES {
+        return Ok(());
+    }
+    // Emptying takes the writer's lock: copy without it first, so that it is held for a moment only.
+    let copied = passive(db)?;
+    marks.take_in(copied);
+    if copied.busy || copied.copied < copied.pages {
+        return Ok(());
+    }
+    let emptied = truncate(db)?;
+    if !emptied.busy {
+        // Unless a commit came in at this moment; then its count is a little low until the next one.
+        marks.pages.store(emptied.pages, Ordering::Relaxed);
+        marks.longest.store(emptied.pages, Ordering::Relaxed);
     }
     Ok(())
 }

@@ -28,8 +28,8 @@ const CHECKPOINTER_CACHE_KIB: i64 = 256;
 pub(super) const WAL_FILE_BYTES: i64 = 64 << 20;
 /// Distinct statements of a reading connection, with room to spare.
 const CACHED_STATEMENTS: usize = 32;
-/// How often a switch to WAL is tried while other programs hold the file.
-const WAL_ATTEMPTS: usize = 100;
+/// How long a switch to WAL waits before it tries again, while another program holds the file.
+const WAL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Opens a connection to the database at `path`, which a writer may create.
 pub(super) fn open(path: &Path, role: Role, busy_timeout: Duration) -> rusqlite::Result<Connection> {
@@ -45,7 +45,7 @@ pub(super) fn open(path: &Path, role: Role, busy_timeout: Duration) -> rusqlite:
     db.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     checkpoint_on_close(&db, false)?;
     match role {
-        Role::Writer => switch_to_wal(&db)?,
+        Role::Writer => switch_to_wal(&db, busy_timeout)?,
         Role::Checkpointer | Role::Reader => expect(&db, "journal_mode", "wal")?,
     }
     // A commit is fsynced before it is acknowledged (L6). NORMAL would be a little faster and lose acknowledged work.
@@ -79,17 +79,17 @@ pub(super) fn checkpoint_on_close(db: &Connection, yes: bool) -> rusqlite::Resul
 
 /// Switches the database to WAL mode, or finds that it is. SQLite takes an exclusive lock for the switch without asking
 /// the busy timeout, and where it does not get it may answer with the old mode instead of an error.
-fn switch_to_wal(db: &Connection) -> rusqlite::Result<()> {
-    let mut attempt = 1;
+fn switch_to_wal(db: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
+    let mut waited = Duration::ZERO;
     loop {
         let mode = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
         match mode {
             Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(mode) if attempt == WAL_ATTEMPTS => return Err(ignored("journal_mode", "wal", &mode)),
-            Err(error) if attempt == WAL_ATTEMPTS || !super::error::is_busy(&error) => return Err(error),
-            Ok(_) | Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            Ok(mode) if waited >= busy_timeout => return Err(ignored("journal_mode", "wal", &mode)),
+            Err(error) if waited >= busy_timeout || !super::error::is_busy(&error) => return Err(error),
+            Ok(_) | Err(_) => std::thread::sleep(WAL_PAUSE),
         }
-        attempt += 1;
+        waited += WAL_PAUSE;
     }
 }
 
@@ -112,4 +112,42 @@ fn ignored(pragma: &str, value: &str, is: &str) -> rusqlite::Error {
         code,
         Some(format!("`PRAGMA {pragma} = {value}` was ignored: it is `{is}`")),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::types::Value;
+
+    #[test]
+    fn each_connection_is_set_up_as_promised() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.db");
+        let _first = open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        for (role, cache) in [(Role::Writer, 131_072), (Role::Checkpointer, 256), (Role::Reader, 4096)] {
+            let db = open(&path, role, Duration::from_secs(5)).unwrap();
+            let is =
+                |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, Value>(0)).unwrap();
+            assert_eq!(is("journal_mode"), Value::Text("wal".into()), "{role:?}");
+            for (pragma, value) in [
+                ("synchronous", 2),
+                ("busy_timeout", 5000),
+                ("recursive_triggers", 1),
+                ("wal_autocheckpoint", 0),
+                ("mmap_size", 0),
+                ("cache_size", -cache),
+                ("journal_size_limit", 64 << 20),
+            ] {
+                assert_eq!(is(pragma), Value::Integer(value), "{pragma} of {role:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_that_is_ignored_is_an_error() {
+        // A database in memory has no WAL.
+        let db = Connection::open_in_memory().unwrap();
+        let error = switch_to_wal(&db, Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains("journal_mode = wal") && error.contains("memory"), "{error}");
+    }
 }

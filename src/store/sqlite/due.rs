@@ -3,25 +3,26 @@
 //! A call's place is its rowid: rows are never deleted, so it is the order in which keys were taken. The conditions are
 //! spelled as the partial indexes spell theirs, which is how SQLite sees that it may use them.
 
-use super::super::record::Snapshot;
-use super::super::{DueCursor, DuePage, StoreError};
 use super::error::read_error;
 use super::read::{Reads, sql_limit};
 use super::row::{self, CALL_COLUMNS, call_columns};
 use crate::domain::id::ToolName;
 use crate::domain::time::Timestamp;
+use crate::store::record::Snapshot;
+use crate::store::{DueCursor, DuePage, StoreError};
 
 /// Calls that wait for nothing come in order from `idx_calls_ready`; those with a due time are kept apart in
-/// `idx_calls_due`. Both begin with the tool, so that a million calls of a stuck tool cost the other tools nothing.
+/// `idx_calls_due`. Both begin with the tool, so that a million calls of a stuck tool cost the other tools nothing. They
+/// are named, because SQLite would rather walk the table in order than sort.
 pub(super) const DUE: &str = concat!(
     "SELECT * FROM (SELECT ",
     call_columns!(),
-    ", rowid AS place FROM calls \
+    ", rowid AS place FROM calls INDEXED BY idx_calls_ready \
      WHERE tool = ?4 AND status = 'pending' AND due_at IS NULL AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
      UNION ALL \
      SELECT * FROM (SELECT ",
     call_columns!(),
-    ", rowid AS place FROM calls \
+    ", rowid AS place FROM calls INDEXED BY idx_calls_due \
      WHERE tool = ?4 AND due_at <= ?2 AND status = 'pending' AND rowid >= ?1 ORDER BY rowid LIMIT ?3) \
      ORDER BY place LIMIT ?3"
 );
@@ -38,7 +39,7 @@ pub(super) const LEASES_OVER: &str =
 pub(super) const OLDEST_PENDING: &str = "SELECT created_at FROM calls WHERE rowid = (SELECT min(place) FROM (\
      SELECT * FROM (SELECT rowid AS place FROM calls \
      WHERE status = 'pending' AND due_at IS NULL AND lease_until IS NULL ORDER BY rowid LIMIT 1) \
-     UNION ALL SELECT min(rowid) FROM calls WHERE due_at IS NOT NULL))";
+     UNION ALL SELECT min(rowid) FROM calls INDEXED BY idx_calls_due WHERE due_at IS NOT NULL))";
 
 impl Reads {
     pub(super) fn due(

@@ -81,6 +81,11 @@ impl Fatal {
         Self { database: database.into(), action }
     }
 
+    /// What is logged of an error that the store lives with: which file, what was being done, and SQLite's own words.
+    pub(super) fn says(&self, doing: &str, error: &Error) -> String {
+        format!("{}: {doing}: {}", self.database.display(), describe(error))
+    }
+
     /// Logs what happened and where, and does not return in production.
     pub(super) fn stop(&self, doing: &str, error: &dyn fmt::Display) {
         let database = self.database.display();

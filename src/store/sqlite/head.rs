@@ -26,16 +26,16 @@ const TITLE: &str = "callonce head 1";
 
 /// How far a log is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub(super) struct Head {
     /// The last event's position; 0 if there is none.
-    pub position: Position,
+    pub(super) position: Position,
     /// That event's hash.
-    pub hash: ChainHash,
+    pub(super) hash: ChainHash,
 }
 
 impl Head {
     /// Of an empty log.
-    pub const EMPTY: Self = Self { position: Position::START, hash: ChainHash::ROOT };
+    pub(super) const EMPTY: Self = Self { position: Position::START, hash: ChainHash::ROOT };
 
     /// A slot that says this.
     fn slot(&self) -> [u8; SLOT_BYTES] {
@@ -63,7 +63,7 @@ impl Head {
 
 /// What is wrong with a database that has `last` as its last event, and `hash_at_head` at the position of its head.
 ///
-/// `head` is what [`HeadFile::open`] found, or what is wrong with the file.
+/// `head` is what [`HeadFile::read`] found, or what is wrong with the file.
 pub(super) fn missing(
     head: Result<Head, &str>,
     last: Head,
@@ -121,6 +121,16 @@ impl HeadFile {
         if head == self.written {
             return Ok(());
         }
+        self.write_slot(head)
+    }
+
+    /// Makes `head` durable in both slots: for the last time, when nothing else will be written over damage to one.
+    pub(super) fn write_both(&mut self, head: Head) -> io::Result<()> {
+        self.write_slot(head)?;
+        self.write_slot(head)
+    }
+
+    fn write_slot(&mut self, head: Head) -> io::Result<()> {
         self.file.write_all_at(&head.slot(), (self.next * SLOT_BYTES) as u64)?;
         self.file.sync_data()?;
         self.next = 1 - self.next;

@@ -33,7 +33,7 @@ impl HeadKeeper {
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => true,
                 };
                 let head = *shared.lock().unwrap_or_else(PoisonError::into_inner);
-                match file.write(head) {
+                match if last { file.write_both(head) } else { file.write(head) } {
                     Ok(()) => {}
                     // Both slots were written when the file was made, so only a file system that copies on write comes here.
                     Err(error) if error.kind() == ErrorKind::StorageFull => {

@@ -7,12 +7,19 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::options::{Holder, OpenError};
 use super::paths;
 
 /// How much of a lock file is read: its few lines, and not whatever else might be there.
 const MOST_BYTES: u64 = 1024;
+
+/// How often the lock is tried: a server that was killed while it started a process leaves the lock to that process, for
+/// the moment until that has closed the files it inherited.
+const TRIES: usize = 10;
+/// How long to wait between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The lock on a database; let go when this is dropped.
 #[derive(Debug)]
@@ -33,12 +40,17 @@ impl Lock {
             .truncate(false)
             .open(&lock)
             .map_err(storage)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(OpenError::Locked { path: path.to_owned(), by: read(&mut file), lock });
+        let mut tries = 1;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(OpenError::Locked { path: path.to_owned(), by: read(&mut file), lock });
+                }
+                Err(TryLockError::Error(error)) => return Err(storage(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(storage(error)),
+            tries += 1;
         }
         file.set_len(0).and_then(|()| writeln!(file, "{holder}")).map_err(storage)?;
         Ok(Self { file })
@@ -49,6 +61,9 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Whoever reads the file now should not be told of a holder that has gone; it is only a courtesy.
         let _ = self.file.set_len(0);
+        // Closing the file would leave the lock to a process that is just being started from this one, until it has closed
+        // the files it inherited.
+        let _ = self.file.unlock();
     }
 }
 

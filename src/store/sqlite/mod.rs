@@ -26,6 +26,8 @@ mod migrate;
 mod open;
 mod options;
 mod paths;
+#[cfg(test)]
+mod plans;
 mod read;
 mod reader;
 pub mod rebuild;
@@ -49,7 +51,6 @@ use change::Change;
 use writer::{Job, Message};
 
 pub use filesystem::network_filesystem;
-pub use head::Head;
 pub use lock::holder;
 pub use options::{BUSY_TIMEOUT, CrashPoint, DataLoss, Holder, OnFatal, OpenError, Options};
 pub use reader::SqliteReader;

@@ -21,8 +21,9 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     let path = paths::resolve(path)?;
     version::guard(&path, rusqlite::version_number())?;
     filesystem::guard(&path, filesystem::kind(paths::folder(&path))?, options.allow_network_filesystem)?;
+    paths::guard_access(&path)?;
     let lock = Lock::take(&path, &options.holder)?;
-    migrate::guard(&path)?;
+    migrate::guard(&path, options.busy_timeout)?;
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let mut db = connection::open(&path, Role::Writer, options.busy_timeout).map_err(sqlite)?;
     let crash = options.crash_point.clone();
@@ -31,9 +32,10 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
             crash(point);
         }
     })?;
-    migrate::prove_writable(&path, &db)?;
     make_durable(&path, &db)?;
     let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
+    // Not earlier: what is refused above is left as it was found.
+    migrate::prove_writable(&path, &db)?;
 
     let io =
         |path: PathBuf| move |error: std::io::Error| OpenError::Storage { path, problem: error.to_string() };

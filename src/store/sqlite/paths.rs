@@ -49,19 +49,20 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
     }
 }
 
+/// Refuses a database that this process may not write, before SQLite makes its own files beside it, which would take over
+/// the wrong permissions and keep them when the database's have been mended.
+pub(super) fn guard_access(resolved: &Path) -> Result<(), OpenError> {
+    use rustix::fs::{Access, access};
+    match access(resolved, Access::READ_OK | Access::WRITE_OK) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+        Err(error) => Err(OpenError::Storage {
+            path: resolved.to_owned(),
+            problem: format!("this process may not write it ({error})"),
+        }),
+    }
+}
+
 /// The folder of a path that [`resolve`] gave.
 pub(super) fn folder(resolved: &Path) -> &Path {
     resolved.parent().unwrap_or(Path::new("/"))
-}
-
-/// The one path of a database that has to be there already.
-///
-/// # Errors
-/// As for [`resolve`]; [`OpenError::Storage`] if there is no such file.
-pub(super) fn existing(path: &Path) -> Result<PathBuf, OpenError> {
-    let path = resolve(path)?;
-    match path.exists() {
-        true => Ok(path),
-        false => Err(OpenError::Storage { path, problem: "there is no such file".into() }),
-    }
 }

@@ -5,16 +5,27 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
-use super::super::chain::ChainHash;
-use super::super::counters::Counter;
-use super::super::record::{Recorded, Snapshot};
-use super::super::{Stats, StoreError};
 use super::connection::{self, Role};
 use super::error::read_error;
 use super::paths;
 use super::row::{self, call_columns, event_columns};
 use crate::domain::id::{CallId, IdemKey, Position, Version};
 use crate::domain::time::Timestamp;
+use crate::store::chain::ChainHash;
+use crate::store::counters::Counter;
+use crate::store::record::{Recorded, Snapshot};
+use crate::store::{Stats, StoreError};
+
+pub(super) const LOAD: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE call_id = ?1");
+pub(super) const FIND: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE idem_key = ?1");
+pub(super) const HASH: &str = "SELECT hash FROM audit WHERE call_id = ?1 AND version = ?2";
+pub(super) const HISTORY: &str = concat!(
+    "SELECT ",
+    event_columns!(),
+    " FROM audit WHERE call_id = ?1 AND version > ?2 ORDER BY version LIMIT ?3"
+);
+pub(super) const SCAN: &str =
+    concat!("SELECT ", event_columns!(), " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2");
 
 /// One reading connection.
 pub(super) struct Reads {
@@ -28,13 +39,11 @@ impl Reads {
     }
 
     pub(super) fn load(&self, id: CallId) -> Result<Option<Snapshot>, StoreError> {
-        const SQL: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE call_id = ?1");
-        self.one(SQL, [id.to_string()])
+        self.one(LOAD, [id.to_string()])
     }
 
     pub(super) fn find(&self, key: &IdemKey) -> Result<Option<Snapshot>, StoreError> {
-        const SQL: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE idem_key = ?1");
-        self.one(SQL, [key.as_str()])
+        self.one(FIND, [key.as_str()])
     }
 
     /// The events of a call, each proved by the hash that chains it to the one before.
@@ -44,22 +53,16 @@ impl Reads {
         after: Version,
         limit: usize,
     ) -> Result<Vec<Recorded>, StoreError> {
-        const BEFORE: &str = "SELECT hash FROM audit WHERE call_id = ?1 AND version = ?2";
-        const SQL: &str = concat!(
-            "SELECT ",
-            event_columns!(),
-            " FROM audit WHERE call_id = ?1 AND version > ?2 ORDER BY version LIMIT ?3"
-        );
         let (id, version) = (id.to_string(), after.0.cast_signed());
         let mut last = match after {
             Version::NONE => ChainHash::ROOT,
             Version(_) => {
-                let hash = self.value::<[u8; 32]>(BEFORE, (&id, version))?;
+                let hash = self.value::<[u8; 32]>(HASH, (&id, version))?;
                 let Some(hash) = hash else { return Ok(vec![]) };
                 ChainHash::from_bytes(hash)
             }
         };
-        let events = self.all(SQL, (&id, version, sql_limit(limit)), row::recorded)?;
+        let events = self.all(HISTORY, (&id, version, sql_limit(limit)), row::recorded)?;
         let mut expected = after;
         for Recorded { position, entry } in &events {
             expected = expected.next();
@@ -76,9 +79,7 @@ impl Reads {
     }
 
     pub(super) fn scan(&self, after: Position, limit: usize) -> Result<Vec<Recorded>, StoreError> {
-        const SQL: &str =
-            concat!("SELECT ", event_columns!(), " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2");
-        self.all(SQL, (after.0.cast_signed(), sql_limit(limit)), row::recorded)
+        self.all(SCAN, (after.0.cast_signed(), sql_limit(limit)), row::recorded)
     }
 
     /// The numbers of one moment.

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::record::{Recorded, Snapshot};
-use super::super::{DueCursor, DuePage, Filter, Stats, StoreError};
 use super::error::open_error;
 use super::options::{BUSY_TIMEOUT, OpenError};
 use super::read::Reads;
 use super::{migrate, paths};
 use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
+use crate::store::record::{Recorded, Snapshot};
+use crate::store::{DueCursor, DuePage, Filter, Stats, StoreError};
 
 /// Threads for reads that touch a few rows: two, so that one that has to wait for the disk does not hold up all others.
 const QUICK_THREADS: usize = 2;
@@ -51,8 +51,8 @@ impl SqliteReader {
     /// [`OpenError::Storage`] if there is no such database, or it cannot be read; [`OpenError::Refused`] if it is not one
     /// of this program's.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let path = paths::existing(path)?;
-        migrate::guard(&path)?;
+        let path = paths::resolve(path)?;
+        migrate::expect_ours(&path, BUSY_TIMEOUT)?;
         // The threads end by themselves when the last handle is dropped.
         Ok(Threads::start(&path, BUSY_TIMEOUT).map_err(|error| open_error(&path, &error))?.reader)
     }

@@ -3,13 +3,13 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Error, Row};
 
-use super::super::StoreError;
-use super::super::chain::ChainHash;
-use super::super::codec;
-use super::super::projection::{self, CallRow, FixedColumns, StateColumns};
-use super::super::record::{Entry, Recorded, Snapshot};
 use super::error::read_error;
 use crate::domain::id::{CallId, Position, Version};
+use crate::store::StoreError;
+use crate::store::chain::ChainHash;
+use crate::store::codec;
+use crate::store::projection::{self, CallRow, FixedColumns, StateColumns};
+use crate::store::record::{Entry, Recorded, Snapshot};
 
 /// The columns of `calls`, in the order that [`snapshot`] reads them.
 macro_rules! call_columns {
@@ -34,7 +34,9 @@ pub(super) use event_columns;
 
 /// The call that a row of `calls` shows, proved by its checksum.
 pub(super) fn snapshot(row: &Row<'_>) -> Result<Snapshot, StoreError> {
-    call_row(row).map_err(|error| read_error(&error))?.snapshot()
+    let row = call_row(row)
+        .map_err(|error| StoreError::Corrupt(format!("a row of `calls` cannot be read: {error}")))?;
+    row.snapshot()
 }
 
 fn call_row<'r>(row: &'r Row<'_>) -> rusqlite::Result<CallRow<'r>> {

@@ -9,9 +9,6 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, Statement};
 use tokio::sync::{mpsc, oneshot};
 
-use super::super::counters::Counter;
-use super::super::record::Snapshot;
-use super::super::{AppendError, StoreError};
 use super::append::{Outcome, Statements};
 use super::change::Change;
 use super::checkpoint::Checkpointer;
@@ -20,6 +17,9 @@ use super::head::Head;
 use super::head_keeper::HeadKeeper;
 use super::options::CrashPoint;
 use crate::domain::id::Position;
+use crate::store::counters::Counter;
+use crate::store::record::Snapshot;
+use crate::store::{AppendError, StoreError};
 
 /// Appends that wait for the writer before the next caller has to wait with it in hand: two full batches, so that one can
 /// gather while one is written. What waits is memory, and time for the last in the queue.
@@ -62,8 +62,8 @@ pub(super) struct Stopped;
 enum Went {
     /// Everybody has an answer.
     Through,
-    /// So too, but another program holds the lock.
-    Locked,
+    /// So too, but another program holds the lock: this is what they were told.
+    Locked(StoreError),
 }
 
 /// A batch whose transaction is over and that is not in the log.
@@ -96,12 +96,12 @@ impl<'c> Writer<'c> {
         let mut messages = Vec::with_capacity(MAX_BATCH);
         while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
             let batch = self.sort_out(&mut messages, queue);
-            if let Went::Locked = self.write(batch, head)? {
+            if let Went::Locked(told) = self.write(batch, head)? {
                 // Whoever queued behind a batch that waited in vain has waited too: do not make each wait its own turn.
                 while let Ok(message) = queue.try_recv() {
                     messages.push(message);
                 }
-                answer_all(self.sort_out(&mut messages, queue), &locked());
+                answer_all(self.sort_out(&mut messages, queue), &told);
             }
             if let Err(error) = checkpointer.after_commit(self.db) {
                 match meaning(&error) {
@@ -141,12 +141,14 @@ impl<'c> Writer<'c> {
         match failed.meaning {
             Meaning::Fatal => Err(self.stop(failed.doing, &failed.error)),
             Meaning::Busy => {
-                answer_all(batch, &locked());
-                Ok(Went::Locked)
+                let told = "another program holds the database's lock";
+                let told = StoreError::Unavailable(self.fatal.says(told, &failed.error));
+                answer_all(batch, &told);
+                Ok(Went::Locked(told))
             }
             Meaning::Full => {
-                tracing::warn!("the disk is full: {}", describe(&failed.error));
-                answer_all(batch, &StoreError::Full(describe(&failed.error)));
+                let told = StoreError::Full(self.fatal.says(failed.doing, &failed.error));
+                answer_all(batch, &told);
                 Ok(Went::Through)
             }
             Meaning::Culprit if batch.len() == 1 => {
@@ -157,7 +159,7 @@ impl<'c> Writer<'c> {
             // One of them did it; alone, only that one fails.
             Meaning::Culprit => {
                 for job in batch {
-                    if let Went::Locked = self.write(vec![job], head)? {
+                    if let Went::Locked(_) = self.write(vec![job], head)? {
                         tracing::warn!(
                             "another program took the lock while a failed batch was written one by one"
                         );
@@ -257,12 +259,76 @@ impl<'c> Writer<'c> {
     }
 }
 
-fn locked() -> StoreError {
-    StoreError::Unavailable("another program holds the database's lock".into())
-}
-
 fn answer_all(batch: Vec<Job>, error: &StoreError) {
     for job in batch {
         let _ = job.answer.send(Err(error.clone().into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use rusqlite::trace::{TraceEvent, TraceEventCodes};
+
+    use super::*;
+    use crate::store::sqlite::connection::{self, Role};
+    use crate::store::sqlite::migrate;
+    use crate::testing::random_calls::{claim, decided, request, submit, succeed};
+
+    fn job(before: &Snapshot, command: crate::domain::command::Command) -> Job {
+        let change = Change::prepare(before, decided(&before.call, command)).unwrap().unwrap();
+        Job { change, answer: oneshot::channel().0 }
+    }
+
+    /// A transaction that begins with a read and then writes fails at once when another writer came between, whatever the
+    /// busy timeout; so every one that writes says so when it begins.
+    #[test]
+    fn every_write_begins_with_begin_immediate() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.db");
+        let mut db = connection::open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
+        let said = Arc::new(Mutex::new(Vec::<String>::new()));
+        let heard = said.clone();
+        let trace = move |event: TraceEvent<'_>| {
+            if let TraceEvent::Stmt(_, sql) = event {
+                let words: Vec<_> = sql.split_whitespace().take(2).collect();
+                heard.lock().unwrap().push(words.join(" ").trim_end_matches(';').to_owned());
+            }
+        };
+        db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace)).unwrap();
+        migrate::migrate(&path, &db, &|_| {}).unwrap();
+        migrate::prove_writable(&path, &db).unwrap();
+        let mut writer = Writer::new(&db, None, Fatal::new(Path::new("calls.db"), Arc::new(|_| {}))).unwrap();
+        let created = job(&Snapshot::absent(), submit(&request(1)));
+        let call = created.change.after.clone();
+        let claimed = job(&call, claim(2, "w"));
+        let late = job(&call, claim(2, "late"));
+        let done = job(&claimed.change.after, succeed(3, 1));
+        assert!(writer.transact(&[created]).is_ok());
+        assert!(writer.transact(&[claimed, late, done]).is_ok());
+        drop(writer);
+
+        let said = said.lock().unwrap();
+        let mut writing = false;
+        for statement in said.iter() {
+            match statement.split_whitespace().next().unwrap_or_default() {
+                "BEGIN" => {
+                    assert_eq!((writing, statement.as_str()), (false, "BEGIN IMMEDIATE"));
+                    writing = true;
+                }
+                "COMMIT" => writing = false,
+                "INSERT" | "UPDATE" | "DELETE" | "CREATE" => assert!(writing, "`{statement}` outside"),
+                _ => {}
+            }
+        }
+        assert_eq!(said.iter().filter(|statement| *statement == "BEGIN IMMEDIATE").count(), 4);
+        assert!(
+            said.iter().any(|statement| statement == "INSERT INTO")
+                && said.iter().any(|s| s == "UPDATE calls")
+        );
+        assert!(said.iter().all(|statement| !statement.contains(" OR")), "{said:?}");
     }
 }

@@ -1,0 +1,4 @@
+//! The property `callonce::testing::fuzz::request_body`, on inputs that libFuzzer looks for.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| callonce::testing::fuzz::request_body(bytes));

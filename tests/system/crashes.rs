@@ -1,0 +1,281 @@
+//! Killed at any point: nothing acknowledged is lost, nothing happens twice, everything ends.
+
+use std::io::{Read, Write};
+use std::sync::mpsc::channel;
+
+use callonce::engine::crash::POINTS;
+
+use super::harness::{CHARGE, Exit, Home, post_text};
+
+const FAIL_ONCE: &str = r#"{"tool":"fail","args":{"retryable":true,"times":1}}"#;
+const SLEEP_SHORT: &str = r#"{"tool":"sleep","args":{"seconds":0.05}}"#;
+
+/// Where a charge dies, and how many attempts it has had in the end: a second one only where it died between the commits
+/// of its claim and of its outcome. `:N` is the transaction: 1 takes the key, 2 claims, 3 records the outcome.
+const WHILE_ACCEPTED: [(&str, u32); 9] = [
+    ("store.migrate", 1),
+    ("submit.before_append", 1),
+    ("store.after_begin:1", 1),
+    ("store.between_calls_and_audit:1", 1),
+    ("store.between_calls_and_audit.created", 1),
+    ("store.before_commit:1", 1),
+    ("store.after_commit:1", 1),
+    ("store.before_answer:1", 1),
+    ("submit.after_append", 1),
+];
+const WHILE_CLAIMED: [(&str, u32); 8] = [
+    ("worker.before_claim", 1),
+    ("store.after_begin:2", 1),
+    ("store.between_calls_and_audit:2", 1),
+    ("store.between_calls_and_audit.claimed", 1),
+    ("store.before_commit:2", 1),
+    ("store.after_commit:2", 2),
+    ("store.before_answer:2", 2),
+    ("worker.after_claim", 2),
+];
+const WHILE_FINISHED: [(&str, u32); 8] = [
+    ("worker.after_tool", 2),
+    ("store.after_begin:3", 2),
+    ("store.between_calls_and_audit:3", 2),
+    ("store.between_calls_and_audit.succeeded", 2),
+    ("store.before_commit:3", 2),
+    ("store.after_commit:3", 1),
+    ("store.before_answer:3", 1),
+    ("worker.after_commit", 1),
+];
+/// Points that a charge which runs once does not come to; the tests below lead other calls there.
+const ELSEWHERE: [&str; 4] = [
+    "store.between_calls_and_audit.failed",
+    "store.between_calls_and_audit.retry_reset",
+    "store.between_calls_and_audit.recover",
+    "recover.after_append",
+];
+
+#[test]
+fn every_point_is_died_at() {
+    let mut died_at: Vec<_> = [&WHILE_ACCEPTED[..], &WHILE_CLAIMED, &WHILE_FINISHED]
+        .concat()
+        .into_iter()
+        .map(|(point, _)| point.split(':').next().unwrap_or(point))
+        .chain(ELSEWHERE)
+        .collect();
+    let mut points = POINTS.to_vec();
+    died_at.sort_unstable();
+    died_at.dedup();
+    points.sort_unstable();
+    assert_eq!(died_at, points);
+}
+
+#[test]
+fn a_charge_killed_while_it_is_accepted_happens_once() {
+    WHILE_ACCEPTED.iter().for_each(|(point, attempts)| charge_killed_at(point, *attempts));
+}
+
+#[test]
+fn a_charge_killed_while_it_is_claimed_happens_once() {
+    WHILE_CLAIMED.iter().for_each(|(point, attempts)| charge_killed_at(point, *attempts));
+}
+
+#[test]
+fn a_charge_killed_while_it_finishes_happens_once() {
+    WHILE_FINISHED.iter().for_each(|(point, attempts)| charge_killed_at(point, *attempts));
+}
+
+fn charge_killed_at(point: &str, attempts: u32) {
+    let home = Home::new();
+    let mut acknowledged = None;
+    match home.start().dying_at(point).attempt() {
+        Ok(server) => {
+            acknowledged = server.client().try_post("k", CHARGE).ok();
+            died_at(point, &server.exit());
+        }
+        Err(exit) => died_at(point, &exit),
+    }
+    let server = home.serve();
+    if let Some(answer) = &acknowledged {
+        assert_eq!(server.client().by_key("k").call_id(), answer.call_id(), "{point}");
+    }
+    let done = server.client().settle("k", CHARGE);
+    assert_eq!((done.status, done.text("status").as_str()), (200, "succeeded"), "{point}");
+    assert_eq!(done.json()["attempt"], attempts, "{point}");
+    assert_eq!(home.db().count("SELECT count(*) FROM effects"), 1, "{point}");
+    home.db().keeps_the_laws();
+}
+
+fn died_at(point: &str, exit: &Exit) {
+    let point = point.split(':').next().unwrap_or(point);
+    let last_words = exit.stderr.contains(&format!("killed at crash point {point}"));
+    assert!(exit.was_killed() && last_words, "{point}: {exit:?}");
+}
+
+#[test]
+fn killed_while_a_failure_or_a_retry_is_recorded() {
+    let point = "store.between_calls_and_audit.failed";
+    let home = Home::new();
+    let server = home.start().dying_at(point).server();
+    let _ = server.client().try_post("k", FAIL_ONCE);
+    died_at(point, &server.exit());
+    assert_eq!(home.db().events("k"), ["created", "claimed"]);
+    let server = home.serve();
+    assert_eq!(server.client().settle("k", FAIL_ONCE).json()["attempt"], 2);
+    assert_eq!(home.db().events("k"), ["created", "claimed", "recover", "claimed", "succeeded"]);
+    home.db().keeps_the_laws();
+
+    let point = "store.between_calls_and_audit.retry_reset";
+    let home = Home::new();
+    let server = home.start().dying_at(point).server();
+    assert_eq!(server.client().settle("k", FAIL_ONCE).text("status"), "failed");
+    let _ = server.client().try_post("k", FAIL_ONCE);
+    died_at(point, &server.exit());
+    let server = home.serve();
+    assert_eq!(server.client().by_key("k").text("status"), "failed");
+    assert_eq!(server.client().settle("k", FAIL_ONCE).text("status"), "succeeded");
+    let events = ["created", "claimed", "failed", "retry_reset", "claimed", "succeeded"];
+    assert_eq!(home.db().events("k"), events);
+    home.db().keeps_the_laws();
+}
+
+#[test]
+fn killed_again_while_recovering() {
+    let home = Home::new();
+    let server = home.start().dying_at("worker.after_claim").server();
+    let _ = server.client().try_post("k", CHARGE);
+    died_at("worker.after_claim", &server.exit());
+    for point in [
+        "store.between_calls_and_audit.recover",
+        "store.before_commit",
+        "store.after_commit",
+        "worker.after_claim",
+        "recover.after_append",
+    ] {
+        // All but one come before it listens, and that one may.
+        let ended = home.start().dying_at(point).attempt().map(|server| server.exit());
+        died_at(point, &ended.unwrap_or_else(|exit| exit));
+        home.db().keeps_the_laws();
+    }
+    let server = home.serve();
+    server.client().reaches("k", "succeeded");
+    // The first attempt, one that ended before the fourth restart's claim was over, and the last.
+    let events =
+        ["created", "claimed", "recover", "claimed", "recover", "claimed", "succeeded"].map(str::to_owned);
+    assert_eq!(home.db().events("k"), events);
+    home.db().keeps_the_laws();
+}
+
+#[test]
+fn a_call_that_was_running_runs_again_at_once() {
+    const SLEEP: &str = r#"{"tool":"sleep","args":{"seconds":3}}"#;
+    let home = Home::new();
+    let server = home.start().args(["--lease", "1h"]).server();
+    let first = server.client().post("k", SLEEP);
+    server.client().reaches("k", "running");
+    server.kill();
+
+    let server = home.start().args(["--lease", "1h"]).server();
+    let meanwhile = server.client().post("k", SLEEP);
+    assert_eq!((meanwhile.status, meanwhile.call_id()), (202, first.call_id()));
+    assert_eq!(meanwhile.header("idempotent-replayed"), Some("true"));
+    let done = server.client().settle("k", SLEEP);
+    assert_eq!((done.text("status").as_str(), &done.json()["attempt"]), ("succeeded", &2.into()));
+    assert_eq!(home.db().events("k"), ["created", "claimed", "recover", "claimed", "succeeded"]);
+    home.db().keeps_the_laws();
+}
+
+#[test]
+fn what_was_accepted_runs_though_nobody_asks() {
+    let home = Home::new();
+    let server = home.start().dying_at("worker.before_claim").server();
+    let _ = server.client().try_post("k", CHARGE);
+    died_at("worker.before_claim", &server.exit());
+    assert_eq!(home.db().events("k"), ["created"]);
+    let _server = home.serve();
+    let db = home.db();
+    super::harness::until("the call succeeds", || (db.events("k").len() == 3).then_some(()));
+    db.keeps_the_laws();
+}
+
+#[test]
+fn a_call_that_kills_every_server_is_given_up() {
+    const POISON: &str = r#"{"tool":"charge","args":{"amount":1,"_crash_before_commit":true}}"#;
+    const ATTEMPTS: usize = 5;
+    let start = |home: &Home| home.start().args(["--chaos", "--max-attempts", "5"]).attempt();
+    let home = Home::new();
+    let others: Vec<_> = (0..20).map(|number| format!("other-{number}")).collect();
+    let mut deaths = 0;
+    let survivor = loop {
+        match start(&home) {
+            Err(exit) => died_at("worker.after_tool", &exit),
+            Ok(server) => {
+                // As clients do who do not know better: the same request after every restart.
+                let poison = server.client().try_post("poison", POISON);
+                for key in others.iter().skip(deaths * 4).take(4) {
+                    let _ = server.client().try_post(key, SLEEP_SHORT);
+                }
+                if poison.is_ok_and(|answer| answer.text("status") == "failed") {
+                    break server;
+                }
+                died_at("worker.after_tool", &server.exit());
+            }
+        }
+        deaths += 1;
+    };
+    assert_eq!(deaths, ATTEMPTS);
+    let client = survivor.client();
+    let poison = client.post("poison", POISON).json();
+    assert_eq!(poison["final"], true);
+    assert_eq!(
+        (&poison["error"]["code"], &poison["error"]["retryable"]),
+        (&"retry_exhausted".into(), &false.into())
+    );
+    let claims = home.db().events("poison").iter().filter(|event| *event == "claimed").count();
+    assert_eq!(claims, ATTEMPTS);
+    for key in &others {
+        assert_eq!(client.settle(key, SLEEP_SHORT).text("status"), "succeeded");
+    }
+    assert_eq!(home.db().count("SELECT count(*) FROM effects"), 0);
+    home.db().keeps_the_laws();
+}
+
+/// Rounds of [`CLIENTS`] each: as many as fit into some seconds.
+const ROUNDS: usize = 40;
+const CLIENTS: usize = 5;
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_kill_at_the_first_byte() {
+    let home = Home::new();
+    let mut acknowledged = Vec::new();
+    for round in 0..ROUNDS {
+        let server = home.serve();
+        let client = server.client();
+        let (tell, first_byte) = channel();
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|number| {
+                    let tell = tell.clone();
+                    scope.spawn(move || {
+                        let key = format!("{round}-{number}");
+                        let mut stream = client.connect().ok()?;
+                        stream.write_all(post_text(&key, "", CHARGE).as_bytes()).ok()?;
+                        stream.read_exact(&mut [0]).ok()?;
+                        let _ = tell.send(());
+                        Some(key)
+                    })
+                })
+                .collect();
+            drop(tell);
+            first_byte.recv().expect("a client is answered");
+            assert!(server.kill().was_killed());
+            let answered = clients.into_iter().filter_map(|client| client.join().expect("no client panics"));
+            acknowledged.extend(answered);
+        });
+        for key in &acknowledged {
+            assert_eq!(home.db().events(key).first().map(String::as_str), Some("created"), "{key} is lost");
+        }
+    }
+    assert!(acknowledged.len() >= ROUNDS);
+    let server = home.serve();
+    for key in &acknowledged {
+        assert_eq!(server.client().settle(key, CHARGE).text("status"), "succeeded");
+    }
+    home.db().keeps_the_laws();
+}

@@ -1,0 +1,19 @@
+//! A real server, the file it stores in, and clients that share no code with it.
+
+mod client;
+mod command;
+mod db;
+mod laws;
+mod patience;
+mod proxy;
+mod server;
+
+pub use client::{Answer, Client, all_at_once, post_text};
+pub use command::{Done, Listener, callonce, callonce_with};
+pub use db::Db;
+pub use patience::until;
+pub use proxy::HoldingProxy;
+pub use server::{Exit, Home, PROGRAM, Server, Start};
+
+/// The body of a call that moves 100, once.
+pub const CHARGE: &str = r#"{"tool":"charge","args":{"amount":100}}"#;

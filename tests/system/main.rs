@@ -1,0 +1,13 @@
+//! Does the real process keep its promise? The program itself, a real file, real sockets, a real kill -9.
+
+mod cli;
+mod crashes;
+mod disks;
+mod exclusivity;
+mod harness;
+mod missing;
+mod neighbours;
+mod scenarios;
+mod shutdown;
+mod sql;
+mod vanishing;
