@@ -60,8 +60,8 @@ pub enum VerifyError {
 /// # Errors
 /// [`VerifyError`] if it is no database of this program, or cannot be read for another reason than damage.
 pub fn verify(path: &Path, now: Option<Timestamp>, progress: &Progress<'_>) -> Result<Report, VerifyError> {
-    let path = paths::existing(path)?;
-    migrate::expect_ours(&path)?;
+    let path = paths::resolve(path)?;
+    migrate::expect_ours(&path, BUSY_TIMEOUT)?;
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let db = connection::open(&path, Role::Reader, BUSY_TIMEOUT).map_err(sqlite)?;
     let mut report = Report::default();
