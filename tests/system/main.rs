@@ -4,6 +4,7 @@ mod cli;
 mod crashes;
 mod disks;
 mod exclusivity;
+mod faults;
 mod harness;
 mod missing;
 mod neighbours;

@@ -52,9 +52,18 @@ fn nothing_is_claimed_after_the_signal() {
         client.post(&format!("k-{number}"), r#"{"tool":"sleep","args":{"seconds":3}}"#)
     });
     until("four calls run", || (client.stats()["by_status"]["running"] == 4).then_some(()));
+    // One client waits for its call all along: the server is not idle when it is told to stop.
+    let waiting = std::thread::spawn(move || {
+        client.send(
+            "GET /v1/tool-calls/by-key/k-0 HTTP/1.1\r\n\
+        Host: callonce\r\nPrefer: wait=60\r\nConnection: close\r\n\r\n",
+        )
+    });
     let exit = server.stop();
     assert_eq!(exit.code, Some(0), "{exit:?}");
     assert!(exit.stderr.contains("everything that ran has finished"), "{exit:?}");
+    // It may have come too late to be let in.
+    drop(waiting.join().expect("the client does not panic"));
 
     let db = home.db();
     assert_eq!(db.count("SELECT count(*) FROM audit WHERE event = 'claimed'"), 4);

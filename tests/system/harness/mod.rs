@@ -3,6 +3,7 @@
 mod client;
 mod command;
 mod db;
+mod injection;
 mod laws;
 mod patience;
 mod proxy;
@@ -11,6 +12,7 @@ mod server;
 pub use client::{Answer, Client, all_at_once, post_text};
 pub use command::{Done, Listener, callonce, callonce_with};
 pub use db::Db;
+pub use injection::Injection;
 pub use patience::until;
 pub use proxy::HoldingProxy;
 pub use server::{Exit, Home, PROGRAM, Server, Start};
