@@ -125,7 +125,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls.db");
         let _first = open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
-        for (role, cache) in [(Role::Writer, 131_072), (Role::Checkpointer, 256), (Role::Reader, 4096)] {
+        for (role, cache) in [(Role::Writer, 32_768), (Role::Checkpointer, 256), (Role::Reader, 4096)] {
             let db = open(&path, role, Duration::from_secs(5)).unwrap();
             let is =
                 |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, Value>(0)).unwrap();
