@@ -10,7 +10,7 @@ use super::json::Canonical;
 use super::time::Timestamp;
 
 /// What a client asked for. Fixed when the call is created, shared by all its states.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Request {
     /// What the key leads to.
     pub call_id: CallId,
@@ -38,7 +38,7 @@ impl Request {
 }
 
 /// One claimed execution of a call. Its number is the fencing token: only the current one may finish the call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Attempt {
     /// Counted from 1, never reset.
     pub number: u32,
@@ -47,14 +47,14 @@ pub struct Attempt {
 }
 
 /// The side effect of a call, recorded once. Its id follows from the call's id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Effect {
     /// What was moved, for tools that move an amount.
     pub amount: Option<i64>,
 }
 
 /// Why a call failed, as its client sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Failure {
     /// Stable, for programs.
     pub code: String,
@@ -83,7 +83,7 @@ impl Failure {
 }
 
 /// A call's state: the fold of its events.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Call {
     /// No event yet.
     Absent,

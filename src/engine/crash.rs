@@ -50,7 +50,7 @@ struct Armed {
 
 /// A crash point that does not exist, or a count that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not POINT or POINT:N with N from 1; the points are {}", POINTS.join(", "))]
+#[error("`{given}` is not POINT or POINT:N with N from 1; the points are {}, {}", POINTS.join(", "), OFFLINE_POINTS.join(", "))]
 pub struct UnknownPoint {
     given: String,
 }
@@ -71,7 +71,7 @@ impl CrashPoints {
             Some((point, count)) => (point, count.parse().map_err(|_| unknown())?),
             None => (text, 1),
         };
-        if !POINTS.iter().chain(&OFFLINE_POINTS).any(|known| *known == point) || count == 0 {
+        if !POINTS.contains(&point) && !OFFLINE_POINTS.contains(&point) || count == 0 {
             return Err(unknown());
         }
         let countdown = HashMap::from([(point.to_string(), AtomicU64::new(count))]);

@@ -72,7 +72,7 @@ fn asked_version(query: &str) -> Result<Option<Version>, ApiError> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         if name != "at" {
-            return Err(ApiError::bad_request(format!("query parameter {name}: is not known; there is at")));
+            continue;
         }
         let number = value.parse().ok().filter(|_| value.bytes().all(|byte| byte.is_ascii_digit()));
         let number = number.ok_or_else(|| {

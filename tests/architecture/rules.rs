@@ -99,6 +99,7 @@ pub const RULES: [Rule; 9] = [
             "clap",
             "comfy_table",
             "humantime",
+            "indicatif",
             "percent_encoding",
             "reqwest",
             "rustix",

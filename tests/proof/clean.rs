@@ -5,7 +5,7 @@ use std::sync::Arc;
 use callonce::domain::id::Position;
 use callonce::store::Store as _;
 use callonce::store::sqlite::verify;
-use callonce::testing::corpus;
+use callonce::testing::many_calls;
 
 use crate::place::{CALLS, Place, every_state, random_life, settled};
 
@@ -49,7 +49,7 @@ async fn a_database_that_is_being_written_passes_each_time() {
     let store = Arc::new(place.open());
     every_state(&*store).await;
     let writing = store.clone();
-    let writer = tokio::spawn(async move { corpus::fill(&*writing, 1_000..3_000).await });
+    let writer = tokio::spawn(async move { many_calls::fill(&*writing, 1_000..3_000).await });
     let mut looks = 0;
     let mut positions = Vec::new();
     while !writer.is_finished() || looks == 0 {

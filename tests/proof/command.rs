@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use callonce::store::Store as _;
 use callonce::store::record::Snapshot;
-use callonce::testing::corpus;
+use callonce::testing::many_calls;
 use callonce::testing::random_calls::{claim, request, submit};
 use serde_json::Value;
 
@@ -130,7 +130,7 @@ async fn verify_looks_beside_a_server() {
 async fn a_rebuild_that_is_killed_leaves_the_old_tables() {
     let place = Place::new();
     let store = place.open();
-    corpus::fill(&store, 1..1_500).await.unwrap();
+    many_calls::fill(&store, 1..1_500).await.unwrap();
     store.close().await;
     let right = place.tables();
     place.execute("UPDATE calls SET attempt = 3 WHERE rowid % 2 = 0");

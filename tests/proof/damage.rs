@@ -5,9 +5,10 @@ use callonce::domain::time::Timestamp;
 use callonce::store::Store as _;
 use callonce::store::record::Snapshot;
 use callonce::store::sqlite::verify::{self, VerifyError};
-use callonce::testing::random_calls::{request, submit};
+use callonce::testing::many_calls;
+use callonce::testing::random_calls::{Chance, request, submit};
 
-use crate::place::{PENDING, Place, RUNNING, SECOND_TRY, WITHOUT_EFFECT, does, id};
+use crate::place::{PENDING, Place, RUNNING, SECOND_TRY, WITHOUT_EFFECT, does, dump, id};
 
 /// The bytes of the page at which a table or an index begins.
 fn page_of(place: &Place, name: &str) -> std::ops::Range<usize> {
@@ -88,6 +89,69 @@ async fn a_page_that_cannot_be_read_is_told() {
         let told = report.findings.first().iter().any(|told| told.member == "file");
         assert!(told, "{table}: {:#?}", report.findings);
     }
+}
+
+/// A bit may flip where nothing is stored, or in an index that only makes things faster. Everywhere else it is told.
+#[tokio::test]
+async fn a_bit_that_flips_anywhere_is_told_or_harms_nothing() {
+    let place = Place::with_every_state().await;
+    let store = place.open();
+    many_calls::fill(&store, 100..140).await.unwrap();
+    store.close().await;
+    let log = || dump(&place.database(), &["SELECT * FROM audit ORDER BY id"]);
+    let (right, tables, events) = (std::fs::read(place.database()).unwrap(), place.tables(), log());
+    let mut chance = Chance::new(20_261_201);
+    let mut told = 0;
+    for round in 0..400 {
+        let bit = chance.below(right.len() as u64 * 8);
+        damage(&place, |bytes| bytes[usize::try_from(bit / 8).unwrap()] ^= 1 << (bit % 8));
+        let found = verify::verify(&place.database(), None, &|_, _| {});
+        if found.is_ok_and(|report| report.findings.count() == 0) {
+            assert_eq!(place.tables(), tables, "round {round}, bit {bit}");
+            assert_eq!(log(), events, "round {round}, bit {bit}");
+        } else {
+            told += 1;
+        }
+        std::fs::write(place.database(), &right).unwrap();
+    }
+    assert!(told > 100, "{told} of 400 were told");
+    assert_eq!(place.findings(), []);
+}
+
+/// Whole pages that are gone: all that is read says so, and nobody is led in a circle.
+#[tokio::test]
+async fn a_page_that_is_gone_anywhere_is_told() {
+    let place = Place::with_every_state().await;
+    let store = place.open();
+    many_calls::fill(&store, 100..200).await.unwrap();
+    store.close().await;
+    let (pages, size): (Vec<(String, usize)>, usize) = place.meddle(|db| {
+        let mut pages = db.prepare("SELECT name, pageno FROM dbstat")?;
+        let pages = pages.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?;
+        let size: i64 = db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        Ok((pages.collect::<Result<_, _>>()?, size as usize))
+    });
+    let right = std::fs::read(place.database()).unwrap();
+    let read = |name: &str| !name.starts_with("idx_") && name != "sqlite_autoindex_effects_1";
+    for (name, number) in pages.iter().filter(|(name, _)| read(name)) {
+        for byte in [0, 0xff] {
+            damage(&place, |bytes| bytes[(number - 1) * size..number * size].fill(byte));
+            let found = verify::verify(&place.database(), None, &|_, _| {});
+            let told = found.map_or(true, |report| report.findings.count() > 0);
+            assert!(told, "page {number} of {name}, filled with {byte}");
+            std::fs::write(place.database(), &right).unwrap();
+        }
+    }
+    assert_eq!(place.findings(), []);
+}
+
+/// A name that no event has, and longer than any could be.
+#[tokio::test]
+async fn a_row_of_nonsense_is_told() {
+    let place = Place::with_every_state().await;
+    place.execute(&format!("UPDATE audit SET event = '{}', payload = x'00' WHERE id = 3", "x".repeat(1_000)));
+    let findings = place.findings();
+    assert!(findings.iter().any(|told| told.member == "audit.payload"), "{findings:#?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Is what is stored what was written, and is it noticed if not?
 
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod cells;
 mod clean;

@@ -110,13 +110,21 @@ impl Place {
 
 /// See [`Place::tables`].
 pub fn tables_of(database: &Path) -> Vec<String> {
+    dump(
+        database,
+        &[
+            "SELECT rowid, * FROM calls ORDER BY rowid",
+            "SELECT rowid, * FROM effects ORDER BY rowid",
+            "SELECT * FROM counters WHERE value <> 0 ORDER BY name",
+        ],
+    )
+}
+
+/// Every value that these statements find.
+pub fn dump(database: &Path, statements: &[&str]) -> Vec<String> {
     let db = Connection::open(database).unwrap();
     let mut all = Vec::new();
-    for sql in [
-        "SELECT rowid, * FROM calls ORDER BY rowid",
-        "SELECT rowid, * FROM effects ORDER BY rowid",
-        "SELECT * FROM counters WHERE value <> 0 ORDER BY name",
-    ] {
+    for sql in statements {
         let mut statement = db.prepare(sql).unwrap();
         let columns = statement.column_count();
         let rows = statement.query_map([], |row| {

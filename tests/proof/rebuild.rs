@@ -7,7 +7,7 @@ use callonce::store::codec;
 use callonce::store::record::Snapshot;
 use callonce::store::sqlite::rebuild::RebuildError;
 use callonce::store::sqlite::{OpenError, Options, SqliteStore};
-use callonce::testing::corpus;
+use callonce::testing::many_calls;
 use callonce::testing::random_calls::{request, submit};
 
 use crate::place::{CALLS, Place, SECOND_TRY, SUCCEEDED, claimed_earlier, does, id, random_life, settled};
@@ -33,7 +33,7 @@ async fn random_lives_come_out_byte_for_byte() {
         let store = place.open();
         random_life(&store, seed, 400).await;
         settled(&store, 10_000).await;
-        corpus::fill(&store, 20_000..20_400).await.unwrap();
+        many_calls::fill(&store, 20_000..20_400).await.unwrap();
         store.close().await;
         let before = place.tables();
         place.rebuild().unwrap();
@@ -162,7 +162,7 @@ async fn a_reader_sees_the_old_tables_until_the_new_ones_are_there() {
 async fn progress_is_told_up_to_the_end() {
     let place = Place::new();
     let store = place.open();
-    corpus::fill(&store, 1..2_000).await.unwrap();
+    many_calls::fill(&store, 1..2_000).await.unwrap();
     store.close().await;
     let told = std::sync::Mutex::new(Vec::new());
     let tell = |seen, of| told.lock().unwrap().push((seen, of));

@@ -17,9 +17,10 @@ pub(super) enum Role {
     Reader,
 }
 
-/// The writer's page cache: most of a call's cost on a large database is the page of the key index that its key happens to
-/// fall on, and this is where it may still be. Nothing else in the store grows with what is stored.
-const WRITER_CACHE_KIB: i64 = 128 << 10;
+/// The writer's page cache: the inner pages of the indexes, and the leaves that recent calls fell on. Not larger, because
+/// SQLite looks through the whole cache at a commit that has moved pages while the file is below 1 GiB (it numbers one of
+/// them by the lock page, and then cuts the cache off behind the last page); the operating system's cache holds the rest.
+const WRITER_CACHE_KIB: i64 = 32 << 10;
 /// A reader's page cache: the inner pages of the indexes; the rest comes from the operating system's cache.
 const READER_CACHE_KIB: i64 = 4 << 10;
 /// A checkpoint copies pages by the WAL's own index and needs next to no cache.
@@ -124,7 +125,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls.db");
         let _first = open(&path, Role::Writer, Duration::from_secs(5)).unwrap();
-        for (role, cache) in [(Role::Writer, 131_072), (Role::Checkpointer, 256), (Role::Reader, 4096)] {
+        for (role, cache) in [(Role::Writer, 32_768), (Role::Checkpointer, 256), (Role::Reader, 4096)] {
             let db = open(&path, role, Duration::from_secs(5)).unwrap();
             let is =
                 |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, Value>(0)).unwrap();

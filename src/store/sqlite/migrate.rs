@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{describe, open_error};
-use super::options::{BUSY_TIMEOUT, OpenError};
+use super::options::OpenError;
 
 /// One step from a schema to the next; the first one makes it. A step that is released is never changed.
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
@@ -23,23 +23,6 @@ pub(super) enum Found {
     Older,
     /// A database of this program.
     Ours,
-}
-
-/// Lets only a database of this program's own schema pass: whoever reads or rebuilds one must not have to change it first.
-///
-/// # Errors
-/// As for [`guard`]; `Storage` if there is no database, `Refused` if it is an older one.
-pub(super) fn expect_ours(path: &Path) -> Result<(), OpenError> {
-    let path = path.to_owned();
-    match guard(&path, BUSY_TIMEOUT)? {
-        Found::Ours => Ok(()),
-        Found::Nothing => Err(OpenError::Storage { path, problem: "there is no database here".into() }),
-        Found::Older => {
-            let problem =
-                "an older callonce made it: start the server once, which brings it up to date".into();
-            Err(OpenError::Refused { path, problem })
-        }
-    }
 }
 
 /// Says what is at `path`, and refuses a file that a newer program or another one has made, without changing a byte of it.
@@ -68,6 +51,23 @@ pub(super) fn guard(path: &Path, busy_timeout: Duration) -> Result<Found, OpenEr
         )),
         (0, 0, false) => Ok(Found::Nothing),
         _ => refuse("it is a SQLite database, but not one of callonce".into()),
+    }
+}
+
+/// Makes sure that there is a database of this program at `path`, with the newest schema, for callers that make none.
+///
+/// # Errors
+/// [`OpenError`] says what is there instead.
+pub(super) fn expect_ours(path: &Path, busy_timeout: Duration) -> Result<(), OpenError> {
+    let path = path.to_owned();
+    match guard(&path, busy_timeout)? {
+        Found::Ours => Ok(()),
+        Found::Nothing => Err(OpenError::Storage { path, problem: "there is no database here".into() }),
+        Found::Older => {
+            let problem =
+                "an older callonce made it: start the server once, which brings it up to date".into();
+            Err(OpenError::Refused { path, problem })
+        }
     }
 }
 

@@ -66,15 +66,3 @@ pub(super) fn guard_access(resolved: &Path) -> Result<(), OpenError> {
 pub(super) fn folder(resolved: &Path) -> &Path {
     resolved.parent().unwrap_or(Path::new("/"))
 }
-
-/// The one path of a database that has to be there already.
-///
-/// # Errors
-/// As for [`resolve`]; [`OpenError::Storage`] if there is no such file.
-pub(super) fn existing(path: &Path) -> Result<PathBuf, OpenError> {
-    let path = resolve(path)?;
-    match path.exists() {
-        true => Ok(path),
-        false => Err(OpenError::Storage { path, problem: "there is no such file".into() }),
-    }
-}

@@ -9,10 +9,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::open_error;
-use super::migrate;
 use super::options::{BUSY_TIMEOUT, OpenError};
-use super::paths;
 use super::read::Reads;
+use super::{migrate, paths};
 use crate::domain::id::{CallId, IdemKey, Position, ToolName, Version};
 use crate::domain::time::Timestamp;
 use crate::store::record::{Recorded, Snapshot};
@@ -52,8 +51,8 @@ impl SqliteReader {
     /// [`OpenError::Storage`] if there is no such database, or it cannot be read; [`OpenError::Refused`] if it is not one
     /// of this program's.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let path = paths::existing(path)?;
-        migrate::expect_ours(&path)?;
+        let path = paths::resolve(path)?;
+        migrate::expect_ours(&path, BUSY_TIMEOUT)?;
         // The threads end by themselves when the last handle is dropped.
         Ok(Threads::start(&path, BUSY_TIMEOUT).map_err(|error| open_error(&path, &error))?.reader)
     }

@@ -12,6 +12,9 @@ use crate::store::counters::Tally;
 use crate::store::projection::{CallRow, EffectRow, detail, effect_row};
 use crate::store::record::{Entry, Snapshot};
 
+/// The longest event name that a hash can cover, in bytes: its length is one byte there.
+const LONGEST_NAME: usize = u8::MAX as usize;
+
 /// Takes the rows of one call: first its events by version, then its row, then its effects.
 pub struct CallCheck {
     /// The id as it is stored.
@@ -90,7 +93,9 @@ impl CallCheck {
             Err(problem) => {
                 self.folds = false;
                 self.say_here("audit.payload", problem);
-                if let (Some(name), Cell::Real(ts), Some(payload)) = (name.as_text(), ts, payload.as_blob()) {
+                if let (Some(name), Cell::Real(ts), Some(payload)) = (name.as_text(), ts, payload.as_blob())
+                    && name.len() <= LONGEST_NAME
+                {
                     self.chain(chained, hash, name, Timestamp::from_seconds(*ts), payload);
                 }
             }

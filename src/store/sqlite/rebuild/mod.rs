@@ -90,11 +90,13 @@ pub fn compare(path: &Path, options: &Options, progress: &Progress<'_>) -> Resul
 
 /// The database's one path and its lock, once it is sure that it is one of this program's.
 fn take(path: &Path, options: &Options) -> Result<(PathBuf, Lock), OpenError> {
-    let path = paths::existing(path)?;
+    let path = paths::resolve(path)?;
     version::guard(&path, rusqlite::version_number())?;
     filesystem::guard(&path, filesystem::kind(paths::folder(&path))?, options.allow_network_filesystem)?;
+    // First of all, for taking the lock makes a file.
+    migrate::expect_ours(&path, options.busy_timeout)?;
+    paths::guard_access(&path)?;
     let lock = Lock::take(&path, &options.holder)?;
-    migrate::expect_ours(&path)?;
     Ok((path, lock))
 }
 

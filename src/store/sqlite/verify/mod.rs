@@ -60,8 +60,8 @@ pub enum VerifyError {
 /// # Errors
 /// [`VerifyError`] if it is no database of this program, or cannot be read for another reason than damage.
 pub fn verify(path: &Path, now: Option<Timestamp>, progress: &Progress<'_>) -> Result<Report, VerifyError> {
-    let path = paths::existing(path)?;
-    migrate::expect_ours(&path)?;
+    let path = paths::resolve(path)?;
+    migrate::expect_ours(&path, BUSY_TIMEOUT)?;
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let db = connection::open(&path, Role::Reader, BUSY_TIMEOUT).map_err(sqlite)?;
     let mut report = Report::default();
@@ -105,7 +105,8 @@ struct Parts {
     /// What the folded calls add up to; nothing if one could not be folded.
     counted: Tally,
     unfolded: u64,
-    unchecked: Vec<String>,
+    /// Pieces that could not be read to the end, so that nothing adds up.
+    failed: u64,
 }
 
 /// Takes piece after piece, on a few threads.
@@ -124,7 +125,7 @@ fn read_all(path: &Path, start: &Start, terms: Terms, progress: &Progress<'_>) -
             let mut part = Parts::default();
             if let Err(error) = piece.read(&db, start, terms, &tell, &mut part) {
                 part.findings.push(damage(&error, &piece.name())?);
-                part.unfolded += 1;
+                part.failed += 1;
             }
             all.lock().unwrap_or_else(PoisonError::into_inner).add(part);
         }
@@ -149,6 +150,11 @@ fn damage(error: &rusqlite::Error, what: &str) -> Result<Violation, StoreError> 
         }
         Meaning::Full | Meaning::Busy | Meaning::Fatal => Err(read_error(error)),
     }
+}
+
+/// What was found, or that it could not be read.
+fn told(found: rusqlite::Result<Vec<Violation>>) -> Result<Vec<Violation>, StoreError> {
+    found.or_else(|error| Ok(vec![damage(&error, "the tables")?]))
 }
 
 /// What is said of an index whose entries go back, so that nobody follows it in a circle.
@@ -191,7 +197,7 @@ impl Parts {
         self.keys_of_index.add(other.keys_of_index);
         self.counted.add(&other.counted);
         self.unfolded += other.unfolded;
-        self.unchecked.extend(other.unchecked);
+        self.failed += other.failed;
     }
 
     /// Compares what only all pieces together tell.
@@ -201,18 +207,19 @@ impl Parts {
         report.events = self.by_position;
         (report.calls, report.effects) = (number(Counter::Calls), number(Counter::Effects));
         report.findings.merge(self.findings);
-        report.unchecked.extend(self.unchecked);
-        let read = |error: rusqlite::Error| read_error(&error);
-        if self.unfolded > 0 {
-            report.unchecked.push("the counters, because not all calls could be folded".into());
-        } else {
-            report.findings.merge(check_counters(&start.counters(), &self.counted));
+        if self.failed > 0 {
+            report.unchecked.push("whether it all adds up, because not all of it could be read".into());
+            return Ok(());
+        }
+        match self.unfolded {
+            0 => report.findings.merge(check_counters(&start.counters(), &self.counted)),
+            _ => report.unchecked.push("the counters, because not all calls could be folded".into()),
         }
         if self.by_call != self.by_position {
-            report.findings.extend(positions::strays(db, start).map_err(read)?);
+            report.findings.extend(told(positions::strays(db, start))?);
         }
         if self.keys_of_rows != self.keys_of_index {
-            report.findings.extend(keys::strays(db).map_err(read)?);
+            report.findings.extend(told(keys::strays(db))?);
         }
         Ok(())
     }

@@ -64,8 +64,8 @@ pub(super) fn read(
             let mut check = CallCheck::new(&key.bytes);
             while let Some(row) = events.of(&key)? {
                 let cells: [_; EVENT_COLUMNS.len()] = cells(row, FIRST);
-                part.by_call +=
-                    u64::from(cells[0].as_integer().is_some_and(|id| id.cast_unsigned() <= start.position.0));
+                let counts = cells[0].as_integer().is_some_and(|id| id <= start.position.0.cast_signed());
+                part.by_call += u64::from(counts);
                 check.event(&cells);
                 events.rows.advance()?;
                 rows += 1;

@@ -1,4 +1,4 @@
-//! Many finished calls, for measuring what a full database costs. `examples/corpus.rs` writes them to a file.
+//! Many finished calls, for measuring what a full database costs. `examples/many_calls.rs` writes them to a file.
 
 use std::ops::Range;
 use std::sync::Arc;
