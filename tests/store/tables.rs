@@ -115,7 +115,7 @@ fn columns_of(call: &Snapshot, columns: &[String]) -> Vec<Value> {
         .collect()
 }
 
-/// The columns that the seed's own SQL reads, as it prints them, for each state.
+/// The columns that people's own SQL reads, as it prints them, for each state.
 #[tokio::test]
 async fn the_columns_of_each_state_are_as_described() {
     let place = Place::new();
@@ -358,7 +358,7 @@ async fn a_clock_that_goes_back_changes_no_order() {
     );
 }
 
-/// The statements that the seed chapter prints.
+/// The statements that people run by hand, with the answers they expect.
 const SEEDS_SQL: [(&str, &str); 4] = [
     ("SELECT call_id,status,attempt,effect_id FROM calls;", "CALL|succeeded|1|EFFECT\n"),
     ("SELECT call_id,count(*) FROM effects GROUP BY call_id HAVING count(*)>1;", ""),
