@@ -1,5 +1,6 @@
 //! `callonce call`: one call, from its key to its result.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use clap::Args;
@@ -14,7 +15,7 @@ use crate::domain::id::{ClientId, IdemKey, ToolName};
 use crate::domain::json::{self, Value};
 use crate::engine::clock::Stopwatch;
 use crate::engine::ids;
-use crate::http::client::{Answer, Ask, Client, ClientError};
+use crate::http::client::{Answer, Ask, Client};
 
 /// The longest wait a server grants for one answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -67,28 +68,30 @@ struct State {
     held: Option<serde::de::IgnoredAny>,
 }
 
+impl State {
+    /// Whether waiting longer changes nothing.
+    fn is_settled(&self) -> bool {
+        self.held.is_some() || !matches!(self.status.as_str(), "pending" | "running")
+    }
+}
+
 impl Call {
     pub(super) async fn run(self) -> Result<Exit, Failure> {
+        self.refuse_twice_the_same_argument()?;
         let client = self.server.open()?;
         let key = match &self.key {
             Some(key) => key.clone(),
             None => ids::key(),
         };
         say(&format!("key {key}"));
-        let answer = self.settle(&client, &key).await.map_err(|error| {
-            let mut failure = Failure::from(error);
+        let (call, state) = self.settle(&client, &key).await.map_err(|mut failure| {
             if failure.exit == Exit::Open {
                 failure.message +=
                     &format!("; the outcome is unknown: repeat the command with --key '{key}' to settle it");
             }
             failure
         })?;
-        let state: State = match answer.status {
-            200 | 202 => serde_json::from_str(&answer.body)
-                .map_err(|error| Failure::new(Exit::Open, format!("the answer is not a call: {error}")))?,
-            _ => return Err(refusal(&answer)),
-        };
-        emit_object(&answer.body, self.output.output)?;
+        emit_object(&call, self.output.output)?;
         Ok(match (state.status.as_str(), state.is_final) {
             ("succeeded", _) => Exit::Done,
             ("failed", true) => Exit::Failed,
@@ -105,29 +108,37 @@ impl Call {
         })
     }
 
-    /// Sends the call, then waits for it to settle.
-    async fn settle(&self, client: &Client, key: &IdemKey) -> Result<Answer, ClientError> {
+    /// As in JSON: of two values of one name, none can be the one that was meant.
+    fn refuse_twice_the_same_argument(&self) -> Result<(), Failure> {
+        let mut names = HashSet::new();
+        match self.arg.iter().find(|(name, _)| !names.insert(name)) {
+            Some((name, _)) => {
+                Err(Failure::new(Exit::Usage, format!("--arg {name} is given more than once")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Sends the call, then waits for it to settle. Returns it as it was last seen.
+    async fn settle(&self, client: &Client, key: &IdemKey) -> Result<(String, State), Failure> {
         let watch = Stopwatch::start();
-        let path = by_key(key);
-        let mut ask = Ask {
+        let left = || self.wait.saturating_sub(watch.elapsed());
+        let post = Ask {
             method: Method::POST,
             path: "/v1/tool-calls",
             key: Some(key.as_str()),
-            wait: None,
+            wait: Some(left().min(LONGEST_WAIT)),
             body: Some(self.body()),
         };
-        loop {
-            let left = self.wait.saturating_sub(watch.elapsed());
-            ask.wait = Some(left.min(LONGEST_WAIT));
-            let answer = client.ask(ask, self.timeout).await?;
-            if answer.status != 202 && !still_open(&answer) || left.is_zero() {
-                return Ok(answer);
-            }
-            if held(&answer) {
-                return Ok(answer);
-            }
-            ask = Ask::get(&path);
+        let mut seen = understand(client.ask(post, self.timeout).await?)?;
+        let path = by_key(key);
+        while !seen.1.is_settled() && !left().is_zero() {
+            let ask = Ask { wait: Some(left().min(LONGEST_WAIT)), ..Ask::get(&path) };
+            let answer = client.ask(ask, self.timeout).await.map_err(Failure::from);
+            // The call was accepted: whatever goes wrong from here on, what became of it is what stays unknown.
+            seen = answer.and_then(understand).map_err(|failure| Failure { exit: Exit::Open, ..failure })?;
         }
+        Ok(seen)
     }
 
     fn body(&self) -> String {
@@ -144,13 +155,18 @@ impl Call {
     }
 }
 
-fn still_open(answer: &Answer) -> bool {
-    let state = serde_json::from_str::<State>(&answer.body);
-    answer.status == 200 && state.is_ok_and(|state| matches!(state.status.as_str(), "pending" | "running"))
-}
-
-fn held(answer: &Answer) -> bool {
-    serde_json::from_str::<State>(&answer.body).is_ok_and(|state| state.held.is_some())
+/// The call that was answered, and what decides about it.
+fn understand(answer: Answer) -> Result<(String, State), Failure> {
+    match answer.status {
+        200 | 202 => {
+            let state = serde_json::from_str(&answer.body)
+                .map_err(|error| Failure::new(Exit::Open, format!("the answer is not a call: {error}")))?;
+            Ok((answer.body, state))
+        }
+        // Not that there is no such call: a server of ours has the route.
+        404 => Err(Failure { exit: Exit::Usage, ..refusal(&answer) }),
+        _ => Err(refusal(&answer)),
+    }
 }
 
 fn argument(text: &str) -> Result<(String, Value), String> {

@@ -1,5 +1,6 @@
 //! What was typed → what it means. Every refusal names the option and says what it takes.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// A duration with a unit: `30s`, `250ms`, `1m30s`. Zero and bare numbers are refused.
@@ -15,6 +16,17 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         Err(problem) => Err(format!("{problem}; {help}")),
     }
 }
+
+/// A number of tools that may run at once.
+pub(super) fn workers(text: &str) -> Result<NonZeroUsize, String> {
+    match text.parse::<NonZeroUsize>() {
+        Ok(workers) if workers.get() <= MOST_WORKERS => Ok(workers),
+        Ok(_) | Err(_) => Err(format!("it is a number from 1 to {MOST_WORKERS}")),
+    }
+}
+
+/// Beyond this a number of workers is a typing error: each may hold a connection of its tool.
+const MOST_WORKERS: usize = 10_000;
 
 /// Beyond this a duration is a typing error, and adding it to an instant could overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);

@@ -1,6 +1,6 @@
 //! `callonce get`: one call, by its id or by its key.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::exit::{Exit, Failure};
 use super::output::{Output, emit_object};
@@ -9,9 +9,10 @@ use crate::domain::id::{CallId, IdemKey};
 
 /// Show one call, by its id or by its key.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("name").required(true).args(["id", "key"])))]
 pub(super) struct Get {
     /// The call's id.
-    #[arg(value_name = "ID", required_unless_present = "key", conflicts_with = "key")]
+    #[arg(value_name = "ID")]
     id: Option<CallId>,
     /// The call's idempotency key.
     #[arg(long, value_name = "K", value_parser = IdemKey::parse)]

@@ -36,14 +36,29 @@ pub(super) fn complain(message: &str) {
     let _ = writeln!(std::io::stderr(), "callonce: error: {message}");
 }
 
-/// Writes a line of data. A reader who has enough (`| head`) ends the command quietly.
-pub(super) fn emit(line: &str) -> Result<(), Failure> {
+/// Writes a line of data. That its reader has gone (`| true`) changes nothing about how the command ends.
+fn emit(line: &str) -> Result<(), Failure> {
+    write_line(line).map(drop)
+}
+
+/// Writes one line of many. A reader who has enough (`| head`) ends the command quietly: nobody wants the rest.
+pub(super) fn emit_next(line: &str) -> Result<(), Failure> {
+    match write_line(line)? {
+        Reader::Reads => Ok(()),
+        Reader::HasGone => std::process::exit(Exit::Done as i32),
+    }
+}
+
+enum Reader {
+    Reads,
+    HasGone,
+}
+
+fn write_line(line: &str) -> Result<Reader, Failure> {
     match writeln!(std::io::stdout(), "{line}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Storage, format!("stdout: {error}")))
-        }
-        Err(_) => std::process::exit(Exit::Done as i32),
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(Reader::Reads),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::HasGone),
+        Err(error) => Err(Failure::new(Exit::Storage, format!("stdout: {error}"))),
     }
 }
 
@@ -114,5 +129,5 @@ fn cell(value: &Value) -> String {
 }
 
 fn parse(json: &str) -> Result<Value, Failure> {
-    serde_json::from_str(json).map_err(|error| Failure::new(Exit::Unreachable, format!("not JSON: {error}")))
+    serde_json::from_str(json).map_err(|error| Failure::new(Exit::Open, format!("not JSON: {error}")))
 }

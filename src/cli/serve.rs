@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::config::duration;
+use super::config::{duration, workers};
 use super::exit::{Exit, Failure};
 use super::output::{complain, say};
 use crate::domain::id::Owner;
@@ -46,7 +46,8 @@ pub(super) struct Serve {
         value_name = "N",
         env = "CALLONCE_WORKERS",
         default_value = "8",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        value_parser = workers
     )]
     workers: NonZeroUsize,
     /// How long a claimed call is kept from others; longer than any tool's time limit.

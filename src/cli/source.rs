@@ -90,6 +90,19 @@ impl Opened {
         }
     }
 
+    /// The id of the call with this key.
+    pub(super) async fn id_of(&self, key: IdemKey) -> Result<CallId, Failure> {
+        #[derive(Deserialize)]
+        struct Found {
+            call_id: String,
+        }
+        let call = self.call(&Named::Key(key)).await?;
+        let found: Found = understand(&call)?;
+        found.call_id.parse().map_err(|problem| {
+            Failure::new(Exit::Open, format!("the answer is not what a callonce server sends: {problem}"))
+        })
+    }
+
     /// The call as JSON, as it was at a version.
     pub(super) async fn call_at(&self, id: CallId, version: Version) -> Result<String, Failure> {
         match self {
@@ -256,6 +269,8 @@ pub(super) fn refusal(answer: &Answer) -> Failure {
     let exit = match answer.status {
         404 => Exit::NotFound,
         409 => Exit::Conflict,
+        // The server, or something in front of it, was too slow or too busy: that says nothing about the request.
+        408 | 429 => Exit::Open,
         400..=499 => Exit::Usage,
         _ => Exit::Open,
     };
@@ -281,7 +296,7 @@ pub(super) fn raw(view: &impl serde::Serialize) -> Box<RawValue> {
 }
 
 fn not_found() -> Failure {
-    Failure::new(Exit::NotFound, "not_found: no such call")
+    Failure::new(Exit::NotFound, "not_found: no such call: it was not accepted so far")
 }
 
 impl From<StoreError> for Failure {

@@ -132,7 +132,7 @@ impl ApiError {
 
     /// No call with this id or key: not accepted so far.
     pub fn no_such_call() -> Self {
-        let detail = "no such call: it was not accepted so far; to send it, use this same key, never another";
+        let detail = "no such call: it was not accepted so far; to send it, use the key it was meant to have, never another";
         Self::new(Kind::NoSuchCall, detail)
     }
 

@@ -93,6 +93,28 @@ async fn events_without_a_head_are_refused() {
     assert!(loaded(&place.open(), 4).await.is_some());
 }
 
+/// A copy of the database file of a server that had not written its first checkpoint, for instance.
+#[tokio::test]
+async fn a_database_without_a_head_is_not_a_new_one_however_empty_it_is() {
+    let place = Place::new();
+    place.open().close().await;
+    let head = fs::read(place.beside("-head")).unwrap();
+    for damage in ["is missing", "is damaged"] {
+        match damage {
+            "is missing" => fs::remove_file(place.beside("-head")).unwrap(),
+            _ => fs::write(place.beside("-head"), "").unwrap(),
+        }
+        assert_eq!(loss(&place), DataLoss::NoHead { has: 0, problem: damage.into() });
+    }
+    let accepting = Options { accept_data_loss: true, ..Options::default() };
+    created(&place.open_with(accepting).unwrap(), 1).await;
+
+    // A first start that was killed right after it had made the head goes on.
+    let killed = Place::new();
+    fs::write(killed.beside("-head"), head).unwrap();
+    created(&killed.open(), 1).await;
+}
+
 /// A write of the head that was cut short leaves the other slot, which is older by less than a second.
 #[tokio::test]
 async fn one_slot_is_enough() {

@@ -184,6 +184,27 @@ async fn the_log_cannot_be_changed_by_accident() {
     assert_eq!(log(&store).await.len(), 1);
 }
 
+/// A key whose row is gone would be free again.
+#[tokio::test]
+async fn no_key_and_no_effect_can_be_taken_away_by_accident() {
+    let place = Place::new();
+    let store = place.open();
+    let call = created(&store, 1).await;
+    let call = does(&store, &call, claim(2, "w")).await;
+    does(&store, &call, succeed(3, 1)).await;
+    let meddler = place.meddler();
+    for (accident, says) in [
+        ("DELETE FROM calls", "never deleted"),
+        ("UPDATE calls SET idem_key = 'other'", "never changed"),
+        ("UPDATE calls SET call_id = 'other'", "never changed"),
+        ("DELETE FROM effects", "never deleted"),
+        ("UPDATE effects SET amount = 8", "never changed"),
+    ] {
+        let error = meddler.execute_batch(accident).unwrap_err().to_string();
+        assert!(error.contains(says), "{accident}: {error}");
+    }
+}
+
 /// Whatever bit of a row changes, the row is not an answer any more, by whichever way it is read.
 #[tokio::test]
 async fn a_changed_column_is_corrupt_and_not_an_answer() {

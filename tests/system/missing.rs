@@ -91,12 +91,14 @@ fn a_database_with_another_history() {
 #[test]
 fn nothing_is_missing_where_nothing_was() {
     let home = Home::new();
-    live(&home, &[]);
-    std::fs::remove_file(home.beside("-head")).expect("it is there");
     live(&home, &["a"]);
-    // Every single file, carried to another place, is the same database.
+    // The database and its head, carried to another place, is the same database.
     let moved = Home::new();
     copy(&home.database(), &moved.database());
+    // Without its head it could as well be the beginning of a longer one.
+    let exit = moved.start().end();
+    assert_eq!(exit.code, Some(74), "{exit:?}");
+    assert!(exit.stderr.contains("-head") && exit.stderr.contains("--accept-data-loss"), "{exit:?}");
     copy(&home.beside("-head"), &moved.beside("-head"));
     let server = moved.serve();
     assert_eq!(server.client().by_key("a").status, 200);

@@ -100,10 +100,15 @@ fn the_printed_statements_work_in_the_sqlite3_program() {
         assert!(output.status.success() && errors.is_empty(), "{sql}: {errors}");
         String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
     });
-    // The guard of the log holds in their hands too.
-    for sql in ["UPDATE audit SET detail = 'x';", "DELETE FROM audit;"] {
+    // The guards hold in their hands too.
+    for (sql, says) in [
+        ("UPDATE audit SET detail = 'x';", "append-only"),
+        ("DELETE FROM audit;", "append-only"),
+        ("DELETE FROM calls;", "never deleted"),
+        ("DELETE FROM effects;", "never deleted"),
+    ] {
         let output = sqlite3(&[copy, sql]).expect("it ran a moment ago");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && errors.contains("append-only"), "{sql}: {errors}");
+        assert!(!output.status.success() && errors.contains(says), "{sql}: {errors}");
     }
 }

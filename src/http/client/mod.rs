@@ -79,7 +79,11 @@ impl Client {
         let invalid =
             |problem: String| ClientError::Invalid(format!("{base} is not a server's address: {problem}"));
         let url = Url::parse(base).map_err(|problem| invalid(problem.to_string()))?;
-        if url.scheme() != "http" || url.host().is_none() {
+        if url.scheme() == "https" {
+            return Err(invalid("TLS is not spoken here; put a local proxy in between and use http".into()));
+        }
+        let is_plain = url.query().is_none() && url.fragment().is_none();
+        if url.scheme() != "http" || url.host().is_none() || !is_plain {
             return Err(invalid("expected something like http://127.0.0.1:8081".into()));
         }
         let http = reqwest::Client::builder()
@@ -96,7 +100,9 @@ impl Client {
     /// # Errors
     /// `Unreachable` only if nothing was sent; `Unknown` if it may have been.
     pub async fn ask(&self, ask: Ask<'_>, timeout: Duration) -> Result<Answer, ClientError> {
-        let url = self.base.join(ask.path).map_err(|problem| ClientError::Invalid(problem.to_string()))?;
+        // Not `join`, which would replace the path of a server that lies behind a prefix.
+        let url = Url::parse(&format!("{}{}", self.base.as_str().trim_end_matches('/'), ask.path))
+            .map_err(|problem| ClientError::Invalid(problem.to_string()))?;
         let mut headers = HeaderMap::new();
         if let Some(key) = ask.key {
             let key = HeaderValue::from_str(key)

@@ -6,12 +6,19 @@ use super::options::OpenError;
 
 /// The kinds of file systems, as `statfs` numbers them, that are refused: their locks or their fsync are another machine's
 /// promise, and SQLite's WAL needs memory that is shared on one machine.
-const NETWORK: [(u32, &str); 5] = [
+const NETWORK: [(u32, &str); 12] = [
     (0x6969, "NFS"),
+    (0x517B, "SMB"),
     (0xFF53_4D42, "CIFS"),
     (0xFE53_4D42, "SMB2"),
     (0x0102_1997, "9p"),
     (0x6573_5546, "FUSE"),
+    (0x00C3_6400, "Ceph"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636F, "OCFS2"),
+    (0x5346_414F, "AFS"),
+    (0x786F_4256, "VirtualBox's shared folders"),
 ];
 
 /// The name of the network file system that has this number in `statfs`; none for others.

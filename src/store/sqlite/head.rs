@@ -70,7 +70,6 @@ pub(super) fn missing(
     hash_at_head: Option<ChainHash>,
 ) -> Option<DataLoss> {
     match head {
-        Err(_) if last.position == Position::START => None,
         Err(problem) => Some(DataLoss::NoHead { has: last.position.0, problem: problem.into() }),
         Ok(head) if head.position == Position::START => None,
         Ok(head) if last.position < head.position => {

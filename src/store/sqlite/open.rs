@@ -11,6 +11,7 @@ use super::error::{Fatal, Meaning, describe, meaning, open_error};
 use super::head::{self, Head, HeadFile};
 use super::head_keeper::HeadKeeper;
 use super::lock::Lock;
+use super::migrate::Found;
 use super::options::{DataLoss, OpenError, Options};
 use super::writer::{self, Message, Stopped, Writer};
 use super::{SqliteStore, filesystem, migrate, paths, reader, version};
@@ -23,7 +24,11 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     filesystem::guard(&path, filesystem::kind(paths::folder(&path))?, options.allow_network_filesystem)?;
     paths::guard_access(&path)?;
     let lock = Lock::take(&path, &options.holder)?;
-    migrate::guard(&path, options.busy_timeout)?;
+    let found = migrate::guard(&path, options.busy_timeout)?;
+    if found == Found::Nothing && !head::file_name(&path).exists() {
+        // Before there is a database: so one without a head is never a new one, whenever this process is killed.
+        HeadFile::create(&path, Head::EMPTY).map_err(io(head::file_name(&path)))?;
+    }
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let mut db = connection::open(&path, Role::Writer, options.busy_timeout).map_err(sqlite)?;
     let crash = options.crash_point.clone();
@@ -37,8 +42,6 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     // Not earlier: what is refused above is left as it was found.
     migrate::prove_writable(&path, &db)?;
 
-    let io =
-        |path: PathBuf| move |error: std::io::Error| OpenError::Storage { path, problem: error.to_string() };
     let head_file = HeadFile::create(&path, head).map_err(io(head::file_name(&path)))?;
     let fatal = Fatal::new(&path, options.on_fatal);
     let readers = reader::Threads::start(&path, options.busy_timeout).map_err(sqlite)?;
@@ -56,6 +59,11 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     });
     let thread = thread.map_err(io(path))?;
     Ok(SqliteStore { writer: Some(writer), reader, thread: Some(thread), ended, accepted_loss })
+}
+
+/// What an error of the file at `path` means.
+fn io(path: PathBuf) -> impl FnOnce(std::io::Error) -> OpenError {
+    move |error| OpenError::Storage { path, problem: error.to_string() }
 }
 
 /// Copies what a crash left in the WAL into the database and fsyncs it. Until then it may be in the operating system's

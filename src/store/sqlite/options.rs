@@ -142,8 +142,11 @@ pub enum DataLoss {
         /// Where.
         head: u64,
     },
-    /// There are events, but nothing says how many there should be.
-    #[error("it has {has} events, but its head file {problem}, so nothing tells whether that is all")]
+    /// Nothing says how many events there should be.
+    #[error(
+        "it has {has} events, but its head file {problem}, so nothing tells whether that is all \
+         (was the database copied without the -head beside it?)"
+    )]
     NoHead {
         /// The last position there is.
         has: u64,

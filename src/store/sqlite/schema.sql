@@ -29,6 +29,12 @@ CREATE TABLE calls (
   checksum     INTEGER NOT NULL               -- over all other columns; checked when the row is read
 );
 
+-- A key whose row is gone would be free again, and its call could run twice.
+CREATE TRIGGER calls_keep_their_keys BEFORE UPDATE OF call_id, idem_key ON calls
+  BEGIN SELECT RAISE(ABORT, 'a key leads to one call, forever: neither is ever changed'); END;
+CREATE TRIGGER calls_are_never_deleted BEFORE DELETE ON calls
+  BEGIN SELECT RAISE(ABORT, 'a key is known forever: a call is never deleted'); END;
+
 -- What waits or runs: few rows, so most calls leave these indexes as soon as they are done. The conditions are spelled as
 -- SQLite needs them to see that a query's own conditions imply them. Within one status, rows are in order of arrival.
 CREATE INDEX idx_calls_status ON calls(status, lease_until)
@@ -50,6 +56,10 @@ CREATE TABLE effects (
   created_at  REAL NOT NULL,
   CHECK (effect_id = 'eff_' || substr(call_id, 3))
 );
+CREATE TRIGGER effects_are_never_updated BEFORE UPDATE ON effects
+  BEGIN SELECT RAISE(ABORT, 'an effect has happened: it is never changed'); END;
+CREATE TRIGGER effects_are_never_deleted BEFORE DELETE ON effects
+  BEGIN SELECT RAISE(ABORT, 'an effect has happened: it is never deleted'); END;
 
 -- The log: the truth. payload is the whole event; the other columns repeat what people look for.
 CREATE TABLE audit (

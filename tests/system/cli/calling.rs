@@ -1,8 +1,13 @@
 //! `call`: one request, one key, and an exit code that says what became of it.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
 
-use crate::harness::{Done, Home, Listener, callonce, callonce_with};
+use crate::harness::{Done, Home, Listener, PROGRAM, callonce, callonce_with};
 
 /// A server that is done with every call at once.
 fn done_at_once() -> Listener {
@@ -13,8 +18,15 @@ fn done_at_once() -> Listener {
     ))
 }
 
-const UNAVAILABLE: &str =
-    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+fn refusing(status: &str) -> String {
+    format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+}
+
+fn accepting() -> String {
+    let body = r#"{"call_id":"c_1","status":"pending","final":false,"held":null}"#;
+    let length = body.len();
+    format!("HTTP/1.1 202 Accepted\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+}
 
 fn call(base: &str, rest: &[&str]) -> Done {
     callonce(&[&["call", "--base", base, "--output", "json"], rest].concat())
@@ -150,8 +162,15 @@ fn an_unknown_outcome_is_not_a_failure_and_keeps_its_key() {
         assert!(keys(&listener).concat().iter().all(|key| key == "K"), "{what}");
     }
     drop(hang_up);
-    let done = call(&Listener::answering(UNAVAILABLE).base(), &["charge", "--arg", "amount=1", "--key", "K"]);
-    assert_eq!(done.code, Some(5), "{done:?}");
+    for busy in ["503 Service Unavailable", "429 Too Many Requests", "502 Bad Gateway", "408 Request Timeout"]
+    {
+        let done = call(&Listener::answering(refusing(busy)).base(), &["charge", "--key", "K"]);
+        assert_eq!(done.code, Some(5), "{busy}: {done:?}");
+        assert!(done.stderr.contains("unknown") && done.stderr.contains("--key 'K'"), "{busy}: {done:?}");
+    }
+    // Not a server of ours, for that would have the route.
+    let done = call(&Listener::answering(refusing("404 Not Found")).base(), &["charge", "--key", "K"]);
+    assert_eq!(done.code, Some(2), "{done:?}");
 
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = nobody.local_addr().expect("it is bound");
@@ -159,4 +178,71 @@ fn an_unknown_outcome_is_not_a_failure_and_keeps_its_key() {
     let done = call(&format!("http://{address}"), &["charge", "--arg", "amount=1"]);
     assert_eq!(done.code, Some(69), "{done:?}");
     assert!(done.stderr.contains(&address.to_string()), "{done:?}");
+}
+
+/// Once a call is accepted, no later trouble makes it one that was never sent, or that does not exist.
+#[test]
+fn what_was_accepted_stays_unknown_until_it_is_seen_to_end() {
+    for later in ["404 Not Found", "400 Bad Request", "409 Conflict", "503 Service Unavailable"] {
+        let accepted = AtomicBool::new(false);
+        let server = Listener::doing(move |mut client| {
+            let answer = match accepted.swap(true, Ordering::SeqCst) {
+                false => accepting(),
+                true => refusing(later),
+            };
+            let _ = client.write_all(answer.as_bytes());
+        });
+        let done = call(&server.base(), &["charge", "--key", "K"]);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{later}: {done:?}");
+        assert!(done.stderr.contains("unknown") && done.stderr.contains("--key 'K'"), "{later}: {done:?}");
+    }
+
+    let (address, server) = gone_after(accepting());
+    let done = call(&format!("http://{address}"), &["charge", "--key", "K"]);
+    server.join().expect("the server does not panic");
+    assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{done:?}");
+    assert!(done.stderr.contains("unknown") && done.stderr.contains("--key 'K'"), "{done:?}");
+}
+
+/// A server that answers its first request, and is not there any more when the answer arrives.
+fn gone_after(answer: String) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().expect("a client comes");
+        drop(listener);
+        let _ = client.write_all(answer.as_bytes());
+        // Until the client hangs up, so that it has read the answer before the connection is reset.
+        let _ = client.read_to_end(&mut Vec::new());
+    });
+    (address, server)
+}
+
+#[test]
+fn a_server_may_lie_behind_a_prefix() {
+    for (prefix, sent) in [("", ""), ("/", ""), ("/tools", "/tools"), ("/a/b/", "/a/b")] {
+        let listener = done_at_once();
+        let done = call(&format!("{}{prefix}", listener.base()), &["charge", "--key", "K"]);
+        assert_eq!(done.code, Some(0), "{prefix}: {done:?}");
+        let requests = listener.requests();
+        let line = format!("POST {sent}/v1/tool-calls HTTP/1.1\r\n");
+        assert!(requests[0].starts_with(&line), "{prefix}: {requests:?}");
+    }
+}
+
+/// Somebody who does not read on must not turn a failure into a success.
+#[test]
+fn a_reader_who_has_gone_does_not_change_the_exit_code() {
+    let home = Home::new();
+    let server = home.serve();
+    let base = format!("http://{}", server.address);
+    let mut child = Command::new(PROGRAM)
+        .env_clear()
+        .args(["call", "fail", "--base", &base])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
 }

@@ -37,7 +37,7 @@ fn a_server_and_its_file_say_the_same() {
     let id = server.client().by_key("a").call_id();
     let from_server = ["--base", base.as_str()];
     let from_file = ["--db", text(&database)];
-    let questions: [&[&str]; 12] = [
+    let questions: [&[&str]; 14] = [
         &["get", &id],
         &["get", "--key", "a"],
         &["list"],
@@ -48,6 +48,8 @@ fn a_server_and_its_file_say_the_same() {
         &["list", "--client-id", "me"],
         &["list", "--held"],
         &["log", &id],
+        &["log", "--key", "a"],
+        &["log", "--key", "a", "--at", "2"],
         &["get", "--key", "b"],
         &["get", "--key", "c"],
     ];
@@ -150,7 +152,9 @@ fn what_is_not_there_has_its_own_code() {
     let base = format!("http://{}", server.address);
     let absent = "c_00000000000000000000000000000000";
     for source in [["--db", text(&database)], ["--base", &base]] {
-        for args in [&["get", absent][..], &["get", "--key", "absent"], &["log", absent]] {
+        for args in
+            [&["get", absent][..], &["get", "--key", "absent"], &["log", absent], &["log", "--key", "absent"]]
+        {
             let done = callonce(&[args, &source].concat());
             assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{args:?} {done:?}");
             assert!(done.stderr.contains("not_found"), "{done:?}");

@@ -57,6 +57,7 @@ fn settings_that_do_not_go_together_are_refused_before_the_database_is_touched()
     for (args, option) in [
         (&["--workers", "0"][..], "--workers"),
         (&["--workers", "-1"], "--workers"),
+        (&["--workers", "18446744073709551615"], "--workers"),
         (&["--max-attempts", "-1"], "--max-attempts"),
         (&["--max-attempts", "0"], "--max-attempts"),
         (&["--listen", "somewhere"], "--listen"),
@@ -84,6 +85,7 @@ fn malformed_requests_are_refused_with_the_place_and_not_sent() {
         (&["charge", "--args", "{'amount':1}"], &["--args", "column 2"]),
         (&["charge", "--args", "{}", "--arg", "a=1"], &["--args", "--arg"]),
         (&["charge", "--arg", "amount"], &["--arg", "NAME=VALUE"]),
+        (&["charge", "--arg", "amount=1", "--arg", "amount=2"], &["--arg amount", "more than once"]),
         (&["charge", "--key", "two words"], &["--key"]),
         (&["charge", "--key", ""], &["--key"]),
         (&["charge", "--seq", "-1"], &["seq"]),
@@ -106,6 +108,9 @@ fn malformed_requests_are_refused_with_the_place_and_not_sent() {
         &["list", "--output", "xml"],
         &["list", "--db", "x.db", "--base", "http://127.0.0.1:1"],
         &["stats", "--base", "ftp://127.0.0.1"],
+        &["stats", "--base", "https://127.0.0.1"],
+        &["stats", "--base", "http://127.0.0.1/?tenant=1"],
+        &["log", "c_00000000000000000000000000000000", "--key", "k"],
         &["nothing"],
         &[],
     ] {

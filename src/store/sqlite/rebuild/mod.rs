@@ -67,7 +67,9 @@ pub fn rebuild(path: &Path, options: &Options, progress: &Progress<'_>) -> Resul
     };
     let rebuilt = {
         let mut target = Replace::begin(&transaction).map_err(|error| read_error(&error))?;
-        run(&path, options, progress, half_way, &mut target)?
+        let rebuilt = run(&path, options, progress, half_way, &mut target)?;
+        target.finish().map_err(|error| read_error(&error))?;
+        rebuilt
     };
     transaction.commit().map_err(|error| read_error(&error))?;
     leave_one_file(db);

