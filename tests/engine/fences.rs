@@ -40,6 +40,21 @@ async fn a_late_report_is_refused_and_counted() {
     assert_eq!(world.events(&done).await, ["created", "claimed", "recover", "claimed", "succeeded"]);
 }
 
+/// A downstream that honours the id applies one effect; had each attempt an id of its own, it would apply each.
+#[tokio::test]
+async fn every_attempt_has_the_effect_id_of_its_call() {
+    let puppet = Puppet::new("puppet", Interrupted::Replay, &[Act::FailRetryably, Act::Hang, Act::Succeed]);
+    let (clock, settings) = clocked();
+    let world = start(&MemoryStore::new(), samples_and([puppet.clone() as _]), settings).await;
+    let failed = world.settle("k", "puppet", "{}").await;
+    world.submit("k", "puppet", "{}").await.expect("may retry");
+    world.becomes(&failed, Status::Running).await;
+    clock.set(NOON.plus(Duration::from_secs(31)));
+    let done = world.becomes(&failed, Status::Succeeded).await;
+    let effect_id = done.call.request().expect("a call").effect_id();
+    assert_eq!(puppet.effect_ids(), [effect_id; 3], "failed, lost and succeeded");
+}
+
 #[tokio::test]
 async fn a_held_call_believes_its_own_late_report() {
     let puppet = Puppet::new("puppet", Interrupted::Hold, &[Act::Wait]);

@@ -1,12 +1,12 @@
 //! An engine over the memory store, tools that do as they are told, and facts to wait for.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callonce::domain::Status;
-use callonce::domain::id::{IdemKey, ToolName, Version};
+use callonce::domain::id::{EffectId, IdemKey, ToolName, Version};
 use callonce::domain::json::{self, Value};
 use callonce::engine::observe::{Happening, Observe};
 use callonce::engine::tools::{
@@ -128,6 +128,7 @@ pub struct Puppet {
     pub terms: Terms,
     pub acts: Vec<Act>,
     pub started: AtomicU32,
+    pub effect_ids: Mutex<Vec<EffectId>>,
     pub go: Semaphore,
 }
 
@@ -135,11 +136,23 @@ impl Puppet {
     /// Acts in this order, the last act for all attempts after it.
     pub fn new(name: &'static str, interrupted: Interrupted, acts: &[Act]) -> Arc<Self> {
         let terms = Terms { side_effect: true, interrupted, time_limit: None, local: false };
-        Arc::new(Self { name, terms, acts: acts.to_vec(), started: AtomicU32::new(0), go: Semaphore::new(0) })
+        Arc::new(Self {
+            name,
+            terms,
+            acts: acts.to_vec(),
+            started: AtomicU32::new(0),
+            effect_ids: Mutex::default(),
+            go: Semaphore::new(0),
+        })
     }
 
     pub fn runs(&self) -> u32 {
         self.started.load(Ordering::SeqCst)
+    }
+
+    /// The effect id that each attempt would have handed to a downstream.
+    pub fn effect_ids(&self) -> Vec<EffectId> {
+        self.effect_ids.lock().expect("no test panics here").clone()
     }
 }
 
@@ -156,7 +169,8 @@ impl Tool for Puppet {
         Ok(())
     }
 
-    fn run(&self, _: Invocation) -> Running<'_> {
+    fn run(&self, invocation: Invocation) -> Running<'_> {
+        self.effect_ids.lock().expect("no test panics here").push(invocation.effect_id);
         let turn = self.started.fetch_add(1, Ordering::SeqCst) as usize;
         let act = self.acts[turn.min(self.acts.len() - 1)];
         let success = move || Outcome::Succeeded { result: Value::from(turn as i64 + 1), amount: None };

@@ -28,9 +28,10 @@ async fn dies_running(attempts: u32, interrupted: Interrupted) -> (MemoryStore, 
 async fn a_restart_runs_it_again_at_once() {
     let (store, call) = dies_running(1, Interrupted::Replay).await;
     let puppet = Puppet::new("puppet", Interrupted::Replay, &[Act::Succeed]);
-    let world = start(&store, samples_and([puppet as _]), Settings::default()).await;
+    let world = start(&store, samples_and([puppet.clone() as _]), Settings::default()).await;
     let done = world.settled(&call).await;
     assert_eq!(done.call.attempts(), 2);
+    assert_eq!(puppet.effect_ids(), [call.call.request().expect("a call").effect_id()]);
     assert_eq!(world.events(&done).await, ["created", "claimed", "recover", "claimed", "succeeded"]);
 }
 

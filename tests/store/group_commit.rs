@@ -42,7 +42,7 @@ fn creations(numbers: std::ops::RangeInclusive<u64>) -> Vec<(Snapshot, Vec<Event
 async fn nobody_is_answered_before_the_commit_returned() {
     let (place, gate) = (Place::new(), Gate::default());
     let store = Arc::new(place.open_with(gate.options()).unwrap());
-    gate.shut("store.before_commit");
+    let _shut = gate.shut("store.before_commit");
     let answers = queued(&store, creations(1..=1)).await;
     gate.arrival().await;
     assert!(!answers[0].is_finished(), "it is not in the log yet");
@@ -58,7 +58,7 @@ async fn nobody_is_answered_before_the_commit_returned() {
 async fn what_waits_shares_one_commit() {
     let (place, gate) = (Place::new(), Gate::default());
     let store = Arc::new(place.open_with(gate.options()).unwrap());
-    gate.shut("store.before_commit");
+    let _shut = gate.shut("store.before_commit");
     let mut answers = queued(&store, creations(1..=1)).await;
     gate.arrival().await;
     answers.extend(queued(&store, creations(2..=600)).await);
@@ -75,7 +75,7 @@ async fn a_conflict_in_a_batch_fails_alone() {
     let (place, gate) = (Place::new(), Gate::default());
     let store = Arc::new(place.open_with(gate.options()).unwrap());
     let call = created(&*store, 1).await;
-    gate.shut("store.before_commit");
+    let _shut = gate.shut("store.before_commit");
     let mut answers = queued(&store, creations(2..=2)).await;
     gate.arrival().await;
     let same_key = request_with(50, "key-3", "charge", "{}", None);
@@ -111,7 +111,7 @@ async fn a_conflict_in_a_batch_fails_alone() {
 async fn an_append_that_nobody_waits_for_goes_on() {
     let (place, gate) = (Place::new(), Gate::default());
     let store = Arc::new(place.open_with(gate.options()).unwrap());
-    gate.shut("store.before_commit");
+    let _shut = gate.shut("store.before_commit");
     let mut answers = queued(&store, creations(1..=1)).await;
     gate.arrival().await;
     answers.extend(queued(&store, creations(2..=2)).await);
@@ -129,7 +129,7 @@ async fn an_append_that_nobody_waits_for_goes_on() {
 async fn closing_finishes_what_is_queued() {
     let (place, gate) = (Place::new(), Gate::default());
     let store = Arc::new(place.open_with(gate.options()).unwrap());
-    gate.shut("store.before_commit");
+    let _shut = gate.shut("store.before_commit");
     let mut answers = queued(&store, creations(1..=1)).await;
     gate.arrival().await;
     answers.extend(queued(&store, creations(2..=40)).await);
@@ -168,7 +168,7 @@ async fn a_broken_constraint_fails_only_the_append_that_broke_it() {
             [culprit.effect_id().to_string(), culprit.call_id.to_string()],
         )
         .unwrap();
-    gate.shut("store.before_commit");
+    let _shut = gate.shut("store.before_commit");
     let mut answers = queued(&store, creations(6..=6)).await;
     gate.arrival().await;
     let successes = running.iter().map(|call| (call.clone(), decided(&call.call, succeed(11, 1)))).collect();

@@ -119,9 +119,10 @@ impl Gate {
         state.waiting = false;
     }
 
-    /// From now on the writer stops at `point`.
-    pub fn shut(&self, point: &'static str) {
+    /// From now on the writer stops at `point`, at most until what this returns is dropped.
+    pub fn shut(&self, point: &'static str) -> Shut {
         self.state.0.lock().unwrap().shut = Some(point);
+        Shut(self.clone())
     }
 
     pub fn open(&self) {
@@ -140,5 +141,15 @@ impl Gate {
     /// How often the writer came by `point`.
     pub fn passed(&self, point: &str) -> usize {
         self.state.0.lock().unwrap().passed.iter().filter(|passed| **passed == point).count()
+    }
+}
+
+/// Opens the gate where a test ends: a store that is dropped waits for its writer, so a test that fails would hang instead.
+#[must_use]
+pub struct Shut(Gate);
+
+impl Drop for Shut {
+    fn drop(&mut self) {
+        self.0.open();
     }
 }
