@@ -93,7 +93,10 @@ pub fn any_transition() -> BoxedStrategy<Transition> {
     ((0u8..64, 0u8..16, 0u8..8, 0u8..8), (0u8..8, 0u8..8, 0u8..8, 0u8..128)).prop_map(made).boxed()
 }
 
-fn made(((wish, whose, clock, off), (a, b, view, fate)): ((u8, u8, u8, u8), (u8, u8, u8, u8))) -> Transition {
+/// Four dice.
+type Dice = (u8, u8, u8, u8);
+
+fn made(((wish, whose, clock, off), (a, b, view, fate)): (Dice, Dice)) -> Transition {
     let at = |index: u8| usize::from(index);
     let off = match off {
         0..5 => Off::Current,

@@ -83,7 +83,7 @@ impl<S: Store> World<S> {
             let (effects, observed) = (vec![], vec![]);
             self.calls.push(Watched { latest: done.after, earlier, history, effects, observed });
         } else if let Some(watched) = self.calls.get_mut(call) {
-            if done.after.version.0 % 4 == 0 {
+            if done.after.version.0.is_multiple_of(4) {
                 watched.earlier = std::mem::replace(&mut watched.latest, done.after);
             } else {
                 watched.latest = done.after;
