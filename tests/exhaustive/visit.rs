@@ -13,7 +13,7 @@ use crate::sight::{self, sights};
 use crate::system::System;
 use crate::trace::story;
 
-/// Says to visit larger worlds, for an hour rather than a minute.
+/// Says to visit larger worlds, for a quarter of an hour rather than half a minute.
 const LONG: &str = "CALLONCE_EXHAUSTIVE_LONG";
 /// Fewer unique states than this, and the search is not what the documentation says it is.
 const AT_LEAST: usize = 300_000;

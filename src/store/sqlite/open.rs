@@ -39,7 +39,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     })?;
     make_durable(&path, &db)?;
     let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
-    // Not earlier: what is refused above is left as it was found.
+    // Not earlier: the file of another or a newer program is left as it was found.
     migrate::prove_writable(&path, &db)?;
 
     let head_file = HeadFile::create(&path, head).map_err(io(head::file_name(&path)))?;
