@@ -115,6 +115,25 @@ async fn a_log_that_cannot_be_folded_changes_nothing() {
     }
 }
 
+/// A row whose events are gone is the last trace of an acknowledged call; what the rest of the log makes is not all.
+#[tokio::test]
+async fn a_log_that_lost_its_end_changes_nothing() {
+    let place = Place::with_every_state().await;
+    place.execute("DELETE FROM audit WHERE id = (SELECT max(id) FROM audit)");
+    let before = place.tables();
+    match place.rebuild() {
+        Err(RebuildError::Open(loss @ OpenError::DataLoss { .. })) => {
+            assert!(loss.to_string().contains("1 events are missing"), "{loss}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(place.tables(), before);
+    // Of a copy without a head nobody knows how long it was.
+    std::fs::remove_file(place.beside("-head")).unwrap();
+    place.rebuild().unwrap();
+    assert_ne!(place.tables(), before);
+}
+
 /// An event is only ever read in a schema that this program knows; there is one so far.
 #[test]
 fn only_known_schemas_are_read() {

@@ -85,7 +85,7 @@ fn make_durable(path: &Path, db: &Connection) -> Result<(), OpenError> {
 }
 
 /// The log's head, once it is as long as it is known to have been, or the loss is accepted.
-fn compare_with_head(
+pub(super) fn compare_with_head(
     path: &Path,
     db: &Connection,
     accept: bool,

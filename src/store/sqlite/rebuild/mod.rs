@@ -16,9 +16,9 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::connection::{self, Role};
 use super::error::{describe, open_error, read_error};
 use super::lock::Lock;
-use super::options::{OpenError, Options};
+use super::options::{DataLoss, OpenError, Options};
 use super::verify::Progress;
-use super::{checkpoint, filesystem, migrate, paths, version};
+use super::{checkpoint, filesystem, migrate, open, paths, version};
 use crate::domain::id::Position;
 use crate::store::StoreError;
 use crate::store::counters::Counter;
@@ -71,9 +71,20 @@ pub fn rebuild(path: &Path, options: &Options, progress: &Progress<'_>) -> Resul
         target.finish().map_err(|error| read_error(&error))?;
         rebuilt
     };
+    refuse_a_shorter_log(&path, &transaction)?;
     transaction.commit().map_err(|error| read_error(&error))?;
     leave_one_file(db);
     Ok(rebuilt)
+}
+
+/// The rows of calls whose events are missing are the last trace of them: they must not be replaced by nothing.
+fn refuse_a_shorter_log(path: &Path, db: &Connection) -> Result<(), OpenError> {
+    match open::compare_with_head(path, db, false) {
+        Ok(_) => Ok(()),
+        // A copy of a database has no head file, and is no worse for it.
+        Err(OpenError::DataLoss { loss: DataLoss::NoHead { .. }, .. }) => Ok(()),
+        Err(shorter) => Err(shorter),
+    }
 }
 
 /// Compares the tables of the database at `path` with what its log makes, and changes nothing.
