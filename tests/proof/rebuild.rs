@@ -10,7 +10,9 @@ use callonce::store::sqlite::{OpenError, Options, SqliteStore};
 use callonce::testing::many_calls;
 use callonce::testing::random_calls::{request, submit};
 
-use crate::place::{CALLS, Place, SECOND_TRY, SUCCEEDED, claimed_earlier, does, id, random_life, settled};
+use crate::place::{
+    CALLS, Place, SECOND_TRY, SUCCEEDED, claimed_earlier, does, dump, id, random_life, settled,
+};
 
 /// Equal times, times that go backwards, and a clock a year ahead: no value comes from a clock.
 #[tokio::test]
@@ -132,6 +134,25 @@ async fn a_log_that_lost_its_end_changes_nothing() {
     std::fs::remove_file(place.beside("-head")).unwrap();
     place.rebuild().unwrap();
     assert_ne!(place.tables(), before);
+}
+
+/// Without its triggers and indexes, a table that is right today need not be so tomorrow.
+#[tokio::test]
+async fn what_was_dropped_of_the_schema_is_made_again() {
+    let place = Place::with_every_state().await;
+    let schema = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name";
+    let before = dump(&place.database(), &[schema]);
+    let db = rusqlite::Connection::open(place.database()).unwrap();
+    db.execute_batch(
+        "DROP TRIGGER calls_are_never_deleted; DROP TRIGGER effects_are_never_updated; \
+         DROP TRIGGER audit_is_never_updated; DROP INDEX idx_calls_ready",
+    )
+    .unwrap();
+    drop(db);
+    assert_eq!(place.findings().len(), 4);
+    place.rebuild().unwrap();
+    assert_eq!(dump(&place.database(), &[schema]), before);
+    assert_eq!(place.findings(), []);
 }
 
 /// An event is only ever read in a schema that this program knows; there is one so far.

@@ -8,6 +8,7 @@ use crate::store::counters::Tally;
 use crate::store::projection::{CallRow, EffectRow};
 use crate::store::rebuild::Target;
 use crate::store::sqlite::error::read_error;
+use crate::store::sqlite::verify::schema;
 
 /// The tables, emptied. What becomes of it is up to the transaction it is done in.
 pub(super) struct Replace<'c> {
@@ -32,9 +33,10 @@ impl<'c> Replace<'c> {
         })
     }
 
-    /// Puts the guards back.
+    /// Puts the guards back, and makes what somebody has dropped of the schema.
     pub(super) fn finish(self) -> rusqlite::Result<()> {
-        self.guards.iter().try_for_each(|guard| self.db.execute_batch(guard))
+        self.guards.iter().try_for_each(|guard| self.db.execute_batch(guard))?;
+        schema::missing(self.db)?.iter().try_for_each(|missing| self.db.execute_batch(missing))
     }
 }
 

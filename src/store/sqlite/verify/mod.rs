@@ -9,7 +9,7 @@
 mod key;
 mod keys;
 mod positions;
-mod schema;
+pub(super) mod schema;
 mod start;
 mod walk;
 

@@ -14,9 +14,7 @@ pub(super) const TABLE: &str = "schema.table ";
 /// What differs from the schema that this program makes. More than it makes is nobody's business.
 pub(super) fn check(db: &Connection) -> rusqlite::Result<Vec<Violation>> {
     let found = objects(db)?;
-    let made = Connection::open_in_memory()?;
-    migrate::make(&made)?;
-    let broken = objects(&made)?.into_iter().filter_map(|(name, sql)| {
+    let broken = made()?.into_iter().filter_map(|(name, sql)| {
         let problem = match found.get(&name) {
             Some(found) if *found == sql => return None,
             Some(_) => "is not as it was made",
@@ -25,6 +23,19 @@ pub(super) fn check(db: &Connection) -> rusqlite::Result<Vec<Violation>> {
         Some(Violation::new(Law::LogIsTruth, format!("schema.{name}"), problem))
     });
     Ok(broken.collect())
+}
+
+/// The statements that make what is missing of the schema.
+pub(in crate::store::sqlite) fn missing(db: &Connection) -> rusqlite::Result<Vec<String>> {
+    let found = objects(db)?;
+    Ok(made()?.into_iter().filter(|(name, _)| !found.contains_key(name)).map(|(_, sql)| sql).collect())
+}
+
+/// Each object of the schema as this program makes it.
+fn made() -> rusqlite::Result<BTreeMap<String, String>> {
+    let empty = Connection::open_in_memory()?;
+    migrate::make(&empty)?;
+    objects(&empty)
 }
 
 /// Each table, index and trigger, and the statement that makes it.
