@@ -20,6 +20,9 @@ use crate::http::client::{Answer, Ask, Client};
 /// The longest wait a server grants for one answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// The shortest time between two looks at a call: what a server says in the `Retry-After` of a 202.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Make one call and wait for its result.
 ///
 /// The key is printed before anything is sent. If the outcome stays unknown, the same command with that --key settles it:
@@ -130,9 +133,13 @@ impl Call {
             wait: Some(left().min(LONGEST_WAIT)),
             body: Some(self.body()),
         };
+        let mut asked = Stopwatch::start();
         let mut seen = understand(client.ask(post, self.timeout).await?)?;
         let path = by_key(key);
         while !seen.1.is_settled() && !left().is_zero() {
+            // Whatever does not wait as it is asked to, a proxy for instance, is not asked without end.
+            tokio::time::sleep(PAUSE.saturating_sub(asked.elapsed()).min(left())).await;
+            asked = Stopwatch::start();
             let ask = Ask { wait: Some(left().min(LONGEST_WAIT)), ..Ask::get(&path) };
             let answer = client.ask(ask, self.timeout).await.map_err(Failure::from);
             // The call was accepted: whatever goes wrong from here on, what became of it is what stays unknown.

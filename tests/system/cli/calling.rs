@@ -246,3 +246,13 @@ fn a_reader_who_has_gone_does_not_change_the_exit_code() {
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("it ends").code(), Some(1));
 }
+
+/// A proxy may strip what asks the server to wait.
+#[test]
+fn a_server_that_does_not_wait_is_not_asked_without_end() {
+    let server = Listener::answering(accepting());
+    let done = call(&server.base(), &["charge", "--key", "K", "--wait", "1s"]);
+    assert_eq!(done.code, Some(5), "{done:?}");
+    let requests = server.requests().len();
+    assert!((2..=3).contains(&requests), "{requests} requests in a second");
+}
