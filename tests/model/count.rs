@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
 use crate::reference::{Ask, Outcome, Reference};
+use crate::run::say;
 use crate::transition::Fate;
 
 /// Every kind of wish.
@@ -96,7 +96,7 @@ impl Count {
         });
     }
 
-    /// Says what was tried, to people, whether the test passes or not: libtest keeps what is printed to itself.
+    /// Says what was tried, whether the test passes or not.
     pub fn say(&self, place: &str) {
         let of = |names: &[&'static str]| {
             let each: Vec<_> = names.iter().map(|name| format!("{name} {}", self.named(name))).collect();
@@ -116,7 +116,7 @@ impl Count {
             of(&EVENTS.map(format_event)),
             of(&FATES),
         );
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        say(&line);
     }
 
     /// Every kind happened at least once in so many transitions, ends of processes where there are `processes`.

@@ -1,7 +1,5 @@
 //! Is what a crowd of clients lives through a life of calls that happen once?
 
-use std::io::Write as _;
-
 use callonce::domain::{Call, Event};
 use callonce::store::Store;
 use callonce::store::memory::MemoryStore;
@@ -9,7 +7,7 @@ use callonce::store::memory::MemoryStore;
 use crate::clients::{Story, story, told};
 use crate::disk::Disk;
 use crate::history::{Told, faults};
-use crate::run::seed;
+use crate::run::{say, seed};
 
 /// How many crowds there are over each store.
 const CROWDS: u64 = 4;
@@ -46,7 +44,7 @@ fn crowds<S: Store>(place: &str, stores: impl Iterator<Item = (impl FnMut() -> S
         "model: {CROWDS} crowds {place}, {answered} answers ({conflicts} conflicts), {unanswered} cut off, \
          {recovered} attempts given up, {retried} retries\n"
     );
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    say(&line);
     assert!(answered > 4_000 && conflicts > 100 && retried > 0, "the crowds were idle: {line}");
 }
 

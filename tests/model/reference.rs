@@ -91,7 +91,8 @@ impl Row {
         }
     }
 
-    fn absent() -> Self {
+    /// Of a key that nobody took.
+    pub fn absent() -> Self {
         Self {
             state: State::Absent,
             id: 0,

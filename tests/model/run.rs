@@ -33,6 +33,12 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not `{text}`")))
 }
 
+/// Tells people, past libtest, which keeps what is printed to itself.
+pub fn say(text: &str) {
+    // A closed stderr is no fault of the model.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Runs sequences of `M` until that many steps are taken. `stream` tells the tests of one seed apart; where there
 /// are `processes`, they have to end in each way.
 pub fn sequences<M>(place: &str, transitions: u64, stream: u8, processes: bool)
@@ -80,5 +86,5 @@ fn show(steps: &[Transition]) {
             story += &format!(" ({:?} view, then {:?})\n", transition.view, transition.fate);
         }
     }
-    let _ = std::io::stderr().write_all(story.as_bytes());
+    say(&story);
 }

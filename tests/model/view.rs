@@ -33,21 +33,14 @@ pub fn row_of(snapshot: &Snapshot) -> Row {
     let args = (request.tool.as_str(), request.args.as_str());
     let id: [u8; 8] = request.call_id.as_bytes()[8..].try_into().expect("eight bytes");
     let mut row = Row {
-        state: State::Absent,
         id: u64::from_be_bytes(id),
         variant: index(&VARIANTS, args),
         version: snapshot.version.0,
         attempt: snapshot.call.attempts(),
         open: snapshot.call.open_attempt().map(|open| open.side_effect),
-        owner: None,
-        lease_until: None,
-        held: None,
-        due: None,
-        result: None,
-        effect: None,
-        error: None,
         created: seconds(request.created_at),
         updated: seconds(snapshot.updated_at),
+        ..Row::absent()
     };
     row.state = match &snapshot.call {
         Call::Absent => State::Absent,

@@ -71,6 +71,7 @@ pub fn rebuild(path: &Path, options: &Options, progress: &Progress<'_>) -> Resul
         target.finish().map_err(|error| read_error(&error))?;
         rebuilt
     };
+    // After the fold, which names the event that is wrong where there is one.
     refuse_a_shorter_log(&path, &transaction)?;
     transaction.commit().map_err(|error| read_error(&error))?;
     leave_one_file(db);
