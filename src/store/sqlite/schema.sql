@@ -9,7 +9,9 @@ CREATE TABLE calls (
   seq          INTEGER,
   tool         TEXT NOT NULL,
   args_json    TEXT NOT NULL,                 -- canonical form
-  status       TEXT NOT NULL CHECK (status IN ('pending', 'running', 'succeeded', 'failed')),
+  -- Spelled out: SQLite would build a table of a list of more than two for each row that it checks.
+  status       TEXT NOT NULL
+    CHECK (status = 'pending' OR status = 'running' OR status = 'succeeded' OR status = 'failed'),
   result_json  TEXT,                          -- only when succeeded
   error_json   TEXT,                          -- only when failed: code, message, retryable, cause
   attempt      INTEGER NOT NULL DEFAULT 0,    -- attempts claimed so far
