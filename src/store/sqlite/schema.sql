@@ -57,7 +57,7 @@ CREATE TABLE effects (
   amount      INTEGER,
   created_at  REAL NOT NULL,
   CHECK (effect_id = 'eff_' || substr(call_id, 3))
-);
+) WITHOUT ROWID;
 CREATE TRIGGER effects_are_never_updated BEFORE UPDATE ON effects
   BEGIN SELECT RAISE(ABORT, 'an effect has happened: it is never changed'); END;
 CREATE TRIGGER effects_are_never_deleted BEFORE DELETE ON effects

@@ -54,12 +54,9 @@ fn lift_guards(db: &Connection) -> rusqlite::Result<Vec<String>> {
 }
 
 impl Target for Replace<'_> {
-    fn call(&mut self, row: &CallRow<'_>) -> Result<(), StoreError> {
-        execute(&mut self.insert_call, &row.cells())
-    }
-
-    fn effect(&mut self, row: &EffectRow<'_>) -> Result<(), StoreError> {
-        execute(&mut self.insert_effect, &row.cells())
+    fn call(&mut self, row: &CallRow<'_>, effect: Option<&EffectRow<'_>>) -> Result<(), StoreError> {
+        execute(&mut self.insert_call, &row.cells())?;
+        effect.map_or(Ok(()), |effect| execute(&mut self.insert_effect, &effect.cells()))
     }
 
     fn counters(&mut self, counted: &Tally) -> Result<(), StoreError> {
