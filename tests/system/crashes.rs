@@ -138,6 +138,7 @@ fn killed_while_a_failure_or_a_retry_is_recorded() {
     died_at(point, &server.exit());
     assert_eq!(home.db().events("k"), ["created"]);
     let server = home.serve();
+    server.client().reaches("k", "failed");
     assert_eq!(server.client().settle("k", FAIL_ONCE).json()["attempt"], 2);
     let events = ["created", "claimed", "failed", "retry_reset", "claimed", "succeeded"];
     assert_eq!(home.db().events("k"), events);
