@@ -1,9 +1,13 @@
 //! Talks to people: the command tree. One file a command; data goes to stdout, talk to stderr.
 
+mod again;
+mod args;
 mod call;
 mod config;
 mod exit;
 mod get;
+mod harm;
+mod here;
 mod list;
 mod log;
 mod output;
@@ -55,11 +59,7 @@ enum Command {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Help and version are data somebody asked for; anything else is a usage error, which clap explains on stderr.
-        Err(refusal) => {
-            let _ = refusal.print();
-            return if refusal.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
-        }
+        Err(refusal) => return output::explain(&refusal).into(),
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
