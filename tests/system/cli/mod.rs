@@ -8,5 +8,5 @@ mod looking;
 mod mistaking;
 mod refusing;
 mod retrying;
-mod script;
+pub mod script;
 mod writing;
