@@ -35,23 +35,16 @@ struct Cli {
     command: Command,
 }
 
+// What each is for stands at its arguments, where `--help` finds the long text, too.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the server.
     Serve(serve::Serve),
-    /// Make one call and wait for its result.
     Call(call::Call),
-    /// Show one call, by its id or by its key.
     Get(get::Get),
-    /// List calls, newest first.
     List(list::List),
-    /// Show what is stored, in numbers.
     Stats(stats::Stats),
-    /// Show the events of one call, or of all.
     Log(log::Log),
-    /// Check every law on a database.
     Verify(verify::Verify),
-    /// Make the tables of a database again from its log.
     Rebuild(rebuild::Rebuild),
 }
 
