@@ -117,10 +117,11 @@ impl Client {
                 .map_err(|_| ClientError::Invalid("the key is not visible ASCII".into()))?;
             headers.insert(HeaderName::from_static("idempotency-key"), key);
         }
-        if let Some(wait) = ask.wait {
-            // Whole seconds, rounded up: a wait of none would make a client that polls ask without a pause.
-            let seconds = wait.as_millis().div_ceil(1000);
-            let prefer = HeaderValue::from_str(&format!("wait={seconds}"))
+        // Whole seconds, rounded up: a wait of none would make a client that polls ask without a pause.
+        let wait =
+            ask.wait.map_or(0, |wait| u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX));
+        if ask.wait.is_some() {
+            let prefer = HeaderValue::from_str(&format!("wait={wait}"))
                 .map_err(|problem| ClientError::Invalid(problem.to_string()))?;
             headers.insert(HeaderName::from_static("prefer"), prefer);
         }
@@ -128,7 +129,7 @@ impl Client {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         let mut request = self.http.request(ask.method, url).headers(headers);
-        request = request.timeout(timeout + ask.wait.unwrap_or_default());
+        request = request.timeout(timeout.saturating_add(Duration::from_secs(wait)));
         if let Some(body) = ask.body {
             request = request.body(body);
         }

@@ -19,7 +19,8 @@ fn it_exits_with_what_became_of_the_call() {
         (&["fail", "--arg", "retryable=true", "--key", "again"], 7, "failed"),
         (&["fail", "--arg", "retryable=true", "--arg", "times=1", "--key", "third"], 7, "failed"),
         (&["fail", "--arg", "retryable=true", "--arg", "times=1", "--key", "third"], 0, "succeeded"),
-        (&["sleep", "--arg", "seconds=10", "--wait", "1ms"], 5, "pending|running"),
+        // The server waits in whole seconds, so the look takes longer than an answer may.
+        (&["sleep", "--arg", "seconds=10", "--wait", "300ms", "--timeout", "700ms"], 5, "pending|running"),
         (&["charge", "--arg", "amount=zero"], 2, "bad_request"),
         (&["nothing", "--key", "free"], 2, "bad_request"),
     ] {

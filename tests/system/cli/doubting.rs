@@ -71,7 +71,7 @@ fn the_printed_command_is_the_same_call_whatever_it_is_made_of() {
 #[test]
 fn a_look_is_printed_for_what_is_still_open() {
     let running = view("it's", "running");
-    let listener = Listener::serving(move |_request| answer("200 OK", "Connection: close\r\n", &running));
+    let listener = Listener::serving(move |_request| answer("200 OK", "", &running));
     let ended = call(&listener.base(), &["charge", "--key", "it's", "--wait", "1ms"]);
     assert_eq!(ended.code, Some(5), "{ended:?}");
     let look = paste(printed(&ended));

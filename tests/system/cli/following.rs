@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 use super::script::{
-    LOOK_UP, POST, accepted, answer, bare, call, done, lines, no_such_call, printed, problem, view,
+    LOOK_UP, POST, abrupt, accepted, answer, bare, call, done, lines, no_such_call, printed, problem, view,
 };
 use crate::harness::{Done, Home, Listener, PROGRAM, Reply};
 
@@ -18,7 +18,7 @@ fn it_looks_on_over_closed_connections_and_servers_that_are_not_ready() {
         bare("502 Bad Gateway"),
         bare("429 Too Many Requests"),
         // Kept alive by its words, and closed all the same.
-        answer("200 OK", "Connection: keep-alive\r\n", &view("K", "running")),
+        abrupt("200 OK", "Connection: keep-alive\r\n", &view("K", "running")),
         problem("500 Internal Server Error", "The server has a fault", "internal"),
         done("K"),
     ]);

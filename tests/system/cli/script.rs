@@ -7,15 +7,21 @@ pub fn call(base: &str, rest: &[&str]) -> Done {
     callonce(&[&["call", "--base", base, "--output", "json"], rest].concat())
 }
 
-/// A whole answer with this status line, these header lines (each ended by CR LF) and this body.
+/// A whole answer with this status line, these header lines (each ended by CR LF) and this body. It announces that the
+/// connection ends, so that no client sends its next request into the end of it.
 pub fn answer(status: &str, headers: &str, body: &str) -> Reply {
+    abrupt(status, &format!("Connection: close\r\n{headers}"), body)
+}
+
+/// The same, but the connection ends without a word.
+pub fn abrupt(status: &str, headers: &str, body: &str) -> Reply {
     let length = body.len();
     Reply::Answer(format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}\r\n{body}"))
 }
 
 /// An answer without a body, as of something that is no server of ours.
 pub fn bare(status: &str) -> Reply {
-    answer(status, "Connection: close\r\n", "")
+    answer(status, "", "")
 }
 
 /// A refusal in the words of a server.
