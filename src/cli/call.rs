@@ -182,7 +182,8 @@ fn argument(text: &str) -> Result<(String, Value), String> {
     Ok((name.into(), value))
 }
 
-fn arguments(text: &str) -> Result<Value, String> {
+/// All arguments as a JSON object; none where nothing was typed.
+pub(super) fn arguments(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Ok(Value::Object(vec![]));
     }

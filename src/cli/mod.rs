@@ -1,5 +1,6 @@
 //! Talks to people: the command tree. One file a command; data goes to stdout, talk to stderr.
 
+mod bench;
 mod call;
 mod config;
 mod exit;
@@ -49,6 +50,8 @@ enum Command {
     Verify(verify::Verify),
     /// Make the tables of a database again from its log.
     Rebuild(rebuild::Rebuild),
+    /// Load a server, measure it, and check that it doubled and lost nothing.
+    Bench(bench::Bench),
 }
 
 /// Parses the command line, runs the command and returns what the process exits with.
@@ -78,6 +81,7 @@ pub fn run() -> ExitCode {
             Command::Log(log) => log.run().await,
             Command::Verify(verify) => verify.run().await,
             Command::Rebuild(rebuild) => rebuild.run().await,
+            Command::Bench(bench) => bench.run().await,
         }
     });
     match done {

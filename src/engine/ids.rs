@@ -21,3 +21,11 @@ pub fn owner() -> Owner {
 pub fn key() -> IdemKey {
     IdemKey::parse(&Uuid::new_v4().to_string()).expect("a UUID is a valid key")
 }
+
+/// One of so many places in a row, each as likely as the others; `below` is at least 1.
+pub fn place(below: usize) -> usize {
+    // The two top bits of this half say which kind of UUID it is; the others are random.
+    let random = Uuid::new_v4().as_u64_pair().1 << 2;
+    let scaled = (u128::from(random) * below as u128) >> 64;
+    usize::try_from(scaled).expect("it is below a usize")
+}
