@@ -7,6 +7,8 @@ use hdrhistogram::Histogram;
 
 /// Three digits of each latency are kept: a thousandth is finer than any two runs agree.
 const DIGITS: u8 = 3;
+/// The longest latency that can be told, in microseconds: an hour. A longer one is told as this.
+const LONGEST: u64 = 3_600_000_000;
 
 /// How a request ended, all its retries included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn new() -> Self {
         Self {
-            latency: Histogram::new(DIGITS).expect("so many digits can be kept"),
+            latency: Histogram::new_with_max(LONGEST, DIGITS).expect("so many digits can be kept"),
             accepted: 0,
             not_taken: 0,
             refused: 0,
@@ -119,4 +121,25 @@ impl Tally {
 pub(super) fn per_second(count: u64, time: Duration) -> f64 {
     let seconds = time.as_secs_f64();
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_of_any_length_are_told_as_they_are() {
+        let mut tally = Tally::new();
+        for millis in [1, 30, 5000, 3_600_000, 7_200_000] {
+            tally.accept(Duration::from_millis(millis), Duration::from_millis(millis));
+        }
+        for (quantile, micros) in
+            [(0.2, 1000), (0.4, 30_000), (0.6, 5_000_000), (0.8, LONGEST), (1.0, LONGEST)]
+        {
+            let told = tally.latency.value_at_quantile(quantile);
+            assert!((micros..=micros + micros / 1000).contains(&told), "{quantile}: {told} for {micros}");
+        }
+        assert_eq!((tally.accepted, tally.ended()), (5, 5));
+        assert_eq!(tally.wall, Duration::from_secs(7200));
+    }
 }
