@@ -1,29 +1,17 @@
 //! One connection to the server under load: kept open, and opened again where it broke.
 
-use std::net::SocketAddr;
-use std::time::Duration;
-
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, StatusCode, Uri};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use super::template::Template;
+
 /// The header that names a call.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-
-/// What every request has in common, made once.
-#[derive(Debug, Clone)]
-pub(super) struct Template {
-    pub(super) address: SocketAddr,
-    pub(super) path: Uri,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
-    /// How long a connection and a whole answer may take together.
-    pub(super) timeout: Duration,
-}
 
 /// A complete answer.
 pub(super) struct Answer {

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
 
-use super::connection::{Connection, Lost, Template};
+use super::connection::{Connection, Lost};
 use super::keys::{Keys, Pattern};
 use super::schedule::{Limit, Schedule};
 use super::sender::{Phase, send_all};
 use super::tally::Tally;
+use super::template::Template;
 use crate::cli::exit::{Exit, Failure};
 
 /// What is sent, and by how many at once.

@@ -16,7 +16,9 @@ mod report;
 mod schedule;
 mod sender;
 mod server;
+mod table;
 mod tally;
+mod template;
 mod verdict;
 
 use std::path::PathBuf;
@@ -24,11 +26,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clap::Args;
-use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use reqwest::Url;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use self::connection::Template;
 use self::counters::Counters;
 use self::keys::Pattern;
 use self::load::{Load, Plan};
@@ -37,6 +36,7 @@ use self::report::{Report, Setting, Used};
 use self::schedule::Limit;
 use self::server::OwnServer;
 use self::tally::Tally;
+use self::template::Template;
 use super::call::arguments;
 use super::config::duration;
 use super::exit::{Exit, Failure};
@@ -256,9 +256,9 @@ impl Bench {
     }
 
     async fn plan(&self, base: &str) -> Result<Plan, Failure> {
-        let wait = if self.wait { LONGEST_WAIT } else { Duration::ZERO };
+        let wait = self.wait.then_some(LONGEST_WAIT);
         Ok(Plan {
-            template: self.template(base, self.timeout + wait).await?,
+            template: Template::of(base, self.body(), self.timeout, wait).await?,
             concurrency: places(self.concurrency),
             rate: self.rate,
             pattern: self.keys,
@@ -266,31 +266,6 @@ impl Bench {
             hot: self.hot.map_or(USUAL_HOT, places),
             wait: self.wait,
         })
-    }
-
-    async fn template(&self, base: &str, timeout: Duration) -> Result<Template, Failure> {
-        let invalid = |problem: String| Failure::new(Exit::Usage, format!("--base {base}: {problem}"));
-        let url = Url::parse(base).map_err(|problem| invalid(problem.to_string()))?;
-        let host = url.host_str().ok_or_else(|| invalid("it names no host".into()))?;
-        let port = url.port_or_known_default().unwrap_or(80);
-        let authority = format!("{host}:{port}");
-        let unreachable = |reason: String| Failure::new(Exit::Unreachable, format!("{base}: {reason}"));
-        let address = tokio::net::lookup_host(&authority)
-            .await
-            .map_err(|error| unreachable(error.to_string()))?
-            .next()
-            .ok_or_else(|| unreachable("no address has that name".into()))?;
-        let path = format!("{}/v1/tool-calls", url.path().trim_end_matches('/'));
-        let path = path.parse().map_err(|_| invalid("its path cannot be sent".into()))?;
-        let mut headers = HeaderMap::new();
-        let host = HeaderValue::from_str(&authority).map_err(|problem| invalid(problem.to_string()))?;
-        headers.insert(HOST, host);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if self.wait {
-            let prefer = HeaderValue::from_str(&format!("wait={}", LONGEST_WAIT.as_secs()));
-            headers.insert(HeaderName::from_static("prefer"), prefer.expect("digits are visible"));
-        }
-        Ok(Template { address, path, headers, body: self.body(), timeout })
     }
 
     fn body(&self) -> Bytes {

@@ -1,4 +1,4 @@
-//! The figures of a run: as JSON, and as a table with the spread of the latencies.
+//! The figures of a run, in the shape of `--output json`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use super::keys::Pattern;
 use super::plot;
 use super::process::Usage;
 use super::schedule::Limit;
+use super::table;
 use super::tally::{Tally, per_second};
 use crate::cli::exit::Failure;
 use crate::cli::output::{Format, emit, emit_object, emit_pairs};
@@ -70,66 +71,66 @@ impl Used {
 /// All of it, in the shape of `--output json`.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Report {
-    setting: Setting,
-    requests: Requests,
-    latency_ms: Latency,
-    calls: Calls,
-    server: ServerUse,
-    client: ClientUse,
+    pub(super) setting: Setting,
+    pub(super) requests: Requests,
+    pub(super) latency_ms: Latency,
+    pub(super) calls: Calls,
+    pub(super) server: ServerUse,
+    pub(super) client: ClientUse,
     /// Whether every call that succeeded has its one effect; not known of tools that are not built in.
-    effects_equal_calls: Option<bool>,
+    pub(super) effects_equal_calls: Option<bool>,
     /// Every law that was seen broken, as a sentence.
-    broken: Vec<String>,
+    pub(super) broken: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Requests {
-    accepted: u64,
-    replayed: u64,
-    seconds: f64,
-    accepted_per_second: f64,
-    unsettled: u64,
-    unsent: u64,
-    unknown: u64,
-    retries: BTreeMap<String, u64>,
-    errors: BTreeMap<String, u64>,
+pub(super) struct Requests {
+    pub(super) accepted: u64,
+    pub(super) replayed: u64,
+    pub(super) seconds: f64,
+    pub(super) accepted_per_second: f64,
+    pub(super) unsettled: u64,
+    pub(super) unsent: u64,
+    pub(super) unknown: u64,
+    pub(super) retries: BTreeMap<String, u64>,
+    pub(super) errors: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Latency {
-    p50: f64,
-    p95: f64,
-    p99: f64,
+pub(super) struct Latency {
+    pub(super) p50: f64,
+    pub(super) p95: f64,
+    pub(super) p99: f64,
     #[serde(rename = "p99.9")]
-    p999: f64,
-    max: f64,
+    pub(super) p999: f64,
+    pub(super) max: f64,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct Calls {
-    keys: u64,
-    calls: i64,
-    completed: i64,
-    seconds: f64,
-    completed_per_second: f64,
-    succeeded: i64,
-    failed: i64,
-    held: i64,
-    open: i64,
-    effects: i64,
-    attempts: BTreeMap<u32, i64>,
+pub(super) struct Calls {
+    pub(super) keys: u64,
+    pub(super) calls: i64,
+    pub(super) completed: i64,
+    pub(super) seconds: f64,
+    pub(super) completed_per_second: f64,
+    pub(super) succeeded: i64,
+    pub(super) failed: i64,
+    pub(super) held: i64,
+    pub(super) open: i64,
+    pub(super) effects: i64,
+    pub(super) attempts: BTreeMap<u32, i64>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct ServerUse {
-    cpu_us_per_call: Option<f64>,
-    cpu_us_per_request: Option<f64>,
-    peak_rss_bytes: Option<u64>,
+pub(super) struct ServerUse {
+    pub(super) cpu_us_per_call: Option<f64>,
+    pub(super) cpu_us_per_request: Option<f64>,
+    pub(super) peak_rss_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-struct ClientUse {
-    cpu_us_per_request: Option<f64>,
+pub(super) struct ClientUse {
+    pub(super) cpu_us_per_request: Option<f64>,
 }
 
 impl Report {
@@ -189,98 +190,12 @@ impl Report {
         if format != Format::Table {
             return emit_object(raw(self).get(), format);
         }
-        emit_pairs(&self.rows())?;
+        emit_pairs(&table::rows(self))?;
         let spread = plot::lines(&tally.latency);
         if !spread.is_empty() {
             emit("\n latency of accepted requests")?;
         }
         spread.iter().try_for_each(|line| emit(line))
-    }
-
-    fn rows(&self) -> Vec<(&'static str, String)> {
-        let Self { setting, requests, latency_ms: latency, calls, .. } = self;
-        let mut rows = vec![
-            ("server", server(setting)),
-            ("load", load(setting)),
-            (
-                "accepted",
-                format!(
-                    "{} requests in {:.2} s: {:.0} a second; {} of them replays",
-                    requests.accepted, requests.seconds, requests.accepted_per_second, requests.replayed
-                ),
-            ),
-            (
-                "completed",
-                format!(
-                    "{} calls in {:.2} s: {:.0} a second",
-                    calls.completed, calls.seconds, calls.completed_per_second
-                ),
-            ),
-            (
-                "latency",
-                format!(
-                    "p50 {} · p95 {} · p99 {} · p99.9 {} · max {} ms",
-                    ms(latency.p50),
-                    ms(latency.p95),
-                    ms(latency.p99),
-                    ms(latency.p999),
-                    ms(latency.max)
-                ),
-            ),
-            ("attempts", counts(&calls.attempts, "none")),
-            ("retries", counts(&requests.retries, "none")),
-            ("errors", counts(&requests.errors, "none")),
-        ];
-        rows.extend(self.exceptions());
-        if let (Some(cpu), Some(rss)) = (self.server.cpu_us_per_request, self.server.peak_rss_bytes) {
-            let by_call = self.server.cpu_us_per_call.map_or("-".into(), |cpu| format!("{cpu:.1}"));
-            rows.push((
-                "server used",
-                format!(
-                    "{by_call} µs of processor a completed call, {cpu:.1} µs a request; at most {:.1} MiB",
-                    rss as f64 / 1024.0 / 1024.0
-                ),
-            ));
-        }
-        if let Some(cpu) = self.client.cpu_us_per_request {
-            rows.push(("client used", format!("{cpu:.1} µs of processor a request")));
-        }
-        rows.push(("check", self.check()));
-        rows
-    }
-
-    /// What does not happen in a run that went well.
-    fn exceptions(&self) -> Vec<(&'static str, String)> {
-        let Self { requests, calls, .. } = self;
-        let unsettled = requests.unsettled.cast_signed();
-        let (unsent, unknown) = (requests.unsent.cast_signed(), requests.unknown.cast_signed());
-        [
-            ("unknown", unknown, "requests without an answer: each may have become a call"),
-            ("unsent", unsent, "requests were due and never sent: the server did not keep up, and the latencies leave them out"),
-            ("unsettled", unsettled, "answers came before their calls had settled"),
-            ("failed", calls.failed, "calls failed"),
-            ("held", calls.held, "calls are held: their outcome is unknown"),
-            ("open", calls.open, "calls had not settled when the wait for them was over"),
-        ]
-        .into_iter()
-        .filter(|(_, count, _)| *count != 0)
-        .map(|(name, count, what)| (name, format!("{count} {what}")))
-        .collect()
-    }
-
-    fn check(&self) -> String {
-        let calls = &self.calls;
-        if !self.broken.is_empty() {
-            return format!("BROKEN: {}", self.broken.join("; "));
-        }
-        let found = format!(
-            "{} keys sent, {} calls, {} succeeded, {} effects",
-            calls.keys, calls.calls, calls.succeeded, calls.effects
-        );
-        match self.effects_equal_calls {
-            Some(_) => format!("{found}: nothing doubled, nothing lost"),
-            None => format!("{found}: whether this tool owes effects is not known here"),
-        }
     }
 }
 
@@ -302,38 +217,4 @@ impl Latency {
 fn per(time: Option<Duration>, count: u64) -> Option<f64> {
     let micros = time?.as_secs_f64() * 1e6;
     (count > 0).then(|| micros / count as f64)
-}
-
-/// Three digits that count.
-fn ms(millis: f64) -> String {
-    match millis {
-        ..1.0 => format!("{millis:.3}"),
-        ..10.0 => format!("{millis:.2}"),
-        ..100.0 => format!("{millis:.1}"),
-        _ => format!("{millis:.0}"),
-    }
-}
-
-fn counts<K: std::fmt::Display, N: std::fmt::Display>(counts: &BTreeMap<K, N>, none: &str) -> String {
-    let parts: Vec<_> = counts.iter().map(|(what, count)| format!("{what}: {count}")).collect();
-    if parts.is_empty() { none.into() } else { parts.join(", ") }
-}
-
-fn server(setting: &Setting) -> String {
-    match (setting.own_server, setting.in_memory) {
-        (true, Some(true)) => format!("its own, {}, database in memory", setting.base),
-        (true, _) => format!("its own, {}, database on disk", setting.base),
-        (false, _) => setting.base.clone(),
-    }
-}
-
-fn load(setting: &Setting) -> String {
-    let keys = match (setting.repeat, setting.hot) {
-        (Some(share), _) => format!("mixed keys ({share} repeats)"),
-        (_, Some(hot)) => format!("{hot} hot keys"),
-        (None, None) => format!("{} keys", setting.keys),
-    };
-    let pace = setting.rate.map_or("closed loop".into(), |rate| format!("open loop, {rate} a second"));
-    let wait = if setting.wait { ", each answer waits for its call" } else { "" };
-    format!("{}, {keys}, {} connections, {pace}{wait}", setting.tool, setting.concurrency)
 }

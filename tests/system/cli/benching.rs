@@ -6,11 +6,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use callonce::engine::clock::Stopwatch;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::{Done, Home, Listener, PROGRAM, callonce, callonce_with};
+use crate::harness::{Done, Home, Listener, PROGRAM, callonce, callonce_with, until};
 
 /// A load on a server of its own, whose database lies in the home's folder for that time.
 fn bench(home: &Home, rest: &[&str]) -> Done {
@@ -21,6 +23,9 @@ fn bench(home: &Home, rest: &[&str]) -> Done {
 fn bench_on(base: &str, rest: &[&str]) -> Done {
     callonce(&[&["bench", "--base", base, "--output", "json", "--concurrency", "4"], rest].concat())
 }
+
+/// How long a server that stalls holds its first answer.
+const STALL: Duration = Duration::from_secs(1);
 
 fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).expect("it can be listed").next().is_none()
@@ -136,7 +141,8 @@ fn the_report_has_a_shape_that_programs_can_read() {
 #[test]
 fn people_get_a_table_and_the_spread_of_the_latencies() {
     let home = Home::new();
-    let done = bench(&home, &["--count", "50", "--output", "table"]);
+    let folder = home.folder().to_str().expect("a plain name");
+    let done = callonce(&["bench", "--dir", folder, "--count", "50"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     for part in [
         "accepted",
@@ -162,17 +168,11 @@ fn a_server_that_runs_keeps_the_calls_and_only_their_growth_is_told() {
     let server = home.serve();
     let base = format!("http://{}", server.address);
     server.client().settle("before", r#"{"tool":"charge","args":{"amount":100}}"#);
-    for rest in [&["--count", "30"][..], &["--count", "30", "--duration", "1s"]] {
-        let done = bench_on(&base, rest);
-        if rest.len() > 2 {
-            assert_eq!(done.code, Some(2), "{done:?}");
-            continue;
-        }
-        assert_eq!(done.code, Some(0), "{done:?}");
-        let report = done.json();
-        assert_eq!(report["calls"]["calls"], 30, "{report}");
-        assert_eq!(report["server"]["peak_rss_bytes"], Value::Null, "{report}");
-    }
+    let done = bench_on(&base, &["--count", "30"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let report = done.json();
+    assert_eq!(report["calls"]["calls"], 30, "{report}");
+    assert_eq!(report["server"]["peak_rss_bytes"], Value::Null, "{report}");
     assert_eq!(server.client().stats()["effects"], 31);
     home.db().keeps_the_laws();
 }
@@ -439,4 +439,34 @@ fn what_is_not_accepted_in_the_end_is_told_by_its_code_and_by_the_exit() {
         assert!(if ends_early { (1..=4).contains(&errors) } else { errors == 20 }, "{status} {report}");
         assert_eq!(report["requests"]["accepted"], 0, "{status} {report}");
     }
+}
+
+#[test]
+fn in_an_open_loop_a_stall_counts_for_every_request_that_was_due_meanwhile() {
+    let stalling = || {
+        Scripted::doing(
+            |number| {
+                let watch = Stopwatch::start();
+                until("the stall is over", || {
+                    (number > 1 || watch.elapsed() >= STALL).then_some(Deed::Accept)
+                })
+            },
+            |accepted| [accepted; 3],
+        )
+    };
+    let load = |limit: [&str; 2]| {
+        let base = format!("http://{}", stalling().address);
+        let common = ["bench", "--base", &base, "--output", "json", "--concurrency", "1", "--rate", "1000"];
+        let done = callonce(&[&common[..], &limit].concat());
+        assert_eq!(done.code, Some(0), "{done:?}");
+        done.json()
+    };
+    // All twenty are due in the first 20 ms, and none is answered before the stall is over.
+    let report = load(["--count", "20"]);
+    let at_least = (STALL - Duration::from_millis(20)).as_millis() as f64;
+    assert!(report["latency_ms"]["p50"].as_f64() >= Some(at_least), "{report}");
+    assert_eq!((&report["requests"]["accepted"], &report["requests"]["unsent"]), (&json!(20), &json!(0)));
+    // A hundred are due, and the time for them is over with the first answer.
+    let report = load(["--duration", "100ms"]);
+    assert_eq!((&report["requests"]["accepted"], &report["requests"]["unsent"]), (&json!(1), &json!(99)));
 }
