@@ -60,7 +60,9 @@ impl Phase<'_> {
                         self.accept(answer, key, due);
                         return Ending::Accepted;
                     }
-                    ending => (ending, code_of(answer), retry_after(answer)),
+                    ending @ (Ending::NotTaken | Ending::Refused | Ending::Conflict | Ending::Unknown) => {
+                        (ending, code_of(answer), retry_after(answer))
+                    }
                 },
                 Err(lost) => {
                     may_have_arrived |= *lost != Lost::Unreachable;

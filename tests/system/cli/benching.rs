@@ -1,5 +1,6 @@
 //! `bench`: every pattern of keys against a real server, and its check against servers that break their promise.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -417,7 +418,7 @@ fn a_busy_server_is_asked_again_with_the_same_key() {
         assert_eq!(report["requests"]["retries"], json!({code: 5}), "{report}");
         assert_eq!(report["requests"]["errors"], json!({}), "{report}");
         let sent = server.keys();
-        let distinct: std::collections::HashSet<_> = sent.iter().collect();
+        let distinct: HashSet<_> = sent.iter().collect();
         assert_eq!((sent.len(), distinct.len()), (25, 20), "{sent:?}");
     }
 }
@@ -439,6 +440,21 @@ fn what_is_not_accepted_in_the_end_is_told_by_its_code_and_by_the_exit() {
         assert!(if ends_early { (1..=4).contains(&errors) } else { errors == 20 }, "{status} {report}");
         assert_eq!(report["requests"]["accepted"], 0, "{status} {report}");
     }
+}
+
+#[test]
+fn requests_that_stay_without_an_answer_end_the_load_and_leave_their_outcome_unknown() {
+    let server = Scripted::doing(|_| Deed::Hang, |accepted| [accepted; 3]);
+    let done = server.load(&[]);
+    assert_eq!(done.code, Some(5), "{done:?}");
+    let report = done.json();
+    // Each of the four connections may have had a request under way, and sent it eleven times.
+    let unknown = report["requests"]["unknown"].as_u64().unwrap_or_default();
+    assert!((1..=4).contains(&unknown), "{report}");
+    assert_eq!(report["requests"]["errors"], json!({"connection_lost": unknown}), "{report}");
+    let sent = server.keys();
+    let distinct: HashSet<_> = sent.iter().collect();
+    assert_eq!((sent.len() as u64, distinct.len() as u64), (11 * unknown, unknown), "{sent:?}");
 }
 
 #[test]
