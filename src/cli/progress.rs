@@ -7,7 +7,7 @@ pub(super) fn bar(verb: &'static str) -> ProgressBar {
     styled(verb, "{msg} [{bar:40}] {pos} of {len} events, {per_sec}, {eta} left")
 }
 
-/// As [`bar`], for what is told in the message.
+/// As [`bar`], where what is counted is told in the message.
 pub(super) fn bar_of_time(verb: &'static str) -> ProgressBar {
     styled(verb, "[{bar:40}] {msg}")
 }
