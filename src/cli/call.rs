@@ -1,43 +1,41 @@
 //! `callonce call`: one call, from its key to its result.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use clap::Args;
-use reqwest::Method;
-use serde::Deserialize;
 
+use super::again::Again;
+use super::args::Arguments;
 use super::config::duration;
 use super::exit::{Exit, Failure};
+use super::harm::Harm;
+use super::here::Here;
 use super::output::{Output, emit_object, say};
-use super::source::{Server, by_key, refusal};
+use super::source::{Server, refusal};
+use crate::domain::call::Status;
 use crate::domain::id::{ClientId, IdemKey, ToolName};
-use crate::domain::json::{self, Value};
 use crate::engine::clock::Stopwatch;
 use crate::engine::ids;
-use crate::http::client::{Answer, Ask, Client};
-
-/// The longest wait a server grants for one answer.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-
-/// The shortest time between two looks at a call: what a server says in the `Retry-After` of a 202.
-const PAUSE: Duration = Duration::from_secs(1);
+use crate::http::client::{
+    Answer, Client, GaveUp, Intent, LostSight, Retry, Seen, Submitted, Surroundings, Try,
+};
 
 /// Make one call and wait for its result.
 ///
-/// The key is printed before anything is sent. If the outcome stays unknown, the same command with that --key settles it:
-/// never send the same intention with another key.
+/// The key is printed before anything is sent, and is the same on every retry. What is retried: timeouts, broken
+/// connections, 429 and 503, with growing random pauses and as the server asks in Retry-After. If no try is answered, the
+/// call is looked up by its key. If the outcome stays unknown, the command that settles it is printed: it has the same key.
+/// Never send the same intention with another key.
+///
+/// Exits with 0 if it succeeded, 1 if it failed for good, 7 if it failed and the same key may try again, 3 if the key
+/// belongs to another request, 5 if the outcome is still open or unknown, and 69 if nothing was ever sent.
 #[derive(Debug, Args)]
 pub(super) struct Call {
     /// The tool to run.
     #[arg(value_name = "TOOL", value_parser = ToolName::parse)]
     tool: ToolName,
-    /// One argument; VALUE is JSON where it parses, else a string.
-    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = argument)]
-    arg: Vec<(String, Value)>,
-    /// All arguments, as a JSON object; empty for none.
-    #[arg(long, value_name = "JSON", conflicts_with = "arg", value_parser = arguments)]
-    args: Option<Value>,
+    #[command(flatten)]
+    arguments: Arguments,
     /// The key that names this call; a random one is made if it is not given.
     #[arg(long, value_name = "K", env = "CALLONCE_KEY", value_parser = IdemKey::parse)]
     key: Option<IdemKey>,
@@ -52,144 +50,153 @@ pub(super) struct Call {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration,
           allow_hyphen_values = true)]
     timeout: Duration,
+    /// How often to send it again, with the same key, while there is no answer.
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(0..=MOST_RETRIES))]
+    retries: u32,
     /// How long to wait for the result.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration,
           allow_hyphen_values = true)]
     wait: Duration,
+    /// Show the harm: make a new key for each retry, and so another call. Never do this in earnest
+    #[arg(long)]
+    new_key_on_retry: bool,
     #[command(flatten)]
     server: Server,
     #[command(flatten)]
     output: Output,
 }
 
-/// What decides how a command ends.
-#[derive(Deserialize)]
-struct State {
-    status: String,
-    #[serde(rename = "final")]
-    is_final: bool,
-    held: Option<serde::de::IgnoredAny>,
-}
-
-impl State {
-    /// Whether waiting longer changes nothing.
-    fn is_settled(&self) -> bool {
-        self.held.is_some() || !matches!(self.status.as_str(), "pending" | "running")
-    }
-}
+/// Beyond this a number of retries is a typing error.
+const MOST_RETRIES: i64 = 1000;
 
 impl Call {
     pub(super) async fn run(self) -> Result<Exit, Failure> {
-        self.refuse_twice_the_same_argument()?;
+        let args = self.arguments.read()?;
         let client = self.server.open()?;
-        let key = match &self.key {
-            Some(key) => key.clone(),
-            None => ids::key(),
+        let mut intent = Intent {
+            key: self.key.clone().unwrap_or_else(ids::key),
+            tool: self.tool.clone(),
+            args,
+            client_id: self.client_id.clone(),
+            seq: self.seq,
         };
-        say(&format!("key {key}"));
-        let (call, state) = self.settle(&client, &key).await.map_err(|mut failure| {
+        say(&format!("key {}", intent.key));
+        let retry = Retry { retries: self.retries, timeout: self.timeout, ..Retry::default() };
+        let mut here = Here::telling(tell);
+        let settled = match self.new_key_on_retry.then(Harm::begin) {
+            None => {
+                let watch = Stopwatch::start();
+                let submitted = client.submit(&intent, retry, &mut here).await;
+                self.settle(&client, &intent, submitted, watch, retry, &mut here).await
+            }
+            Some(mut harm) => {
+                let watch = Stopwatch::start();
+                let submitted = harm.submit(&client, &mut intent, retry, &mut here).await;
+                let settled = self.settle(&client, &intent, submitted, watch, retry, &mut here).await;
+                harm.tell(&client, &intent, retry).await;
+                settled
+            }
+        };
+        self.show(&intent, settled)
+    }
+
+    /// Waits until the call that was submitted settles. Returns it as it was last seen.
+    async fn settle(
+        &self,
+        client: &Client,
+        intent: &Intent,
+        submitted: Result<Submitted, GaveUp>,
+        watch: Stopwatch,
+        retry: Retry,
+        here: &mut impl Surroundings,
+    ) -> Result<Seen, Failure> {
+        let seen = match submitted? {
+            Submitted::Accepted(seen) => seen,
+            Submitted::Found(seen) => {
+                say("no try was answered, but the server has the call");
+                seen
+            }
+            Submitted::Refused { answer, may_be_accepted } => return Err(refused(&answer, may_be_accepted)),
+        };
+        let left = self.wait.saturating_sub(watch.elapsed());
+        Ok(client.follow(intent, seen, left, retry, here).await?)
+    }
+
+    /// Shows what became of the call, and what to do about it.
+    fn show(&self, intent: &Intent, settled: Result<Seen, Failure>) -> Result<Exit, Failure> {
+        let base = self.server.given();
+        let again = Again { intent, typed_args: self.arguments.file(), base: base.as_deref() };
+        let seen = settled.map_err(|mut failure| {
             if failure.exit == Exit::Open {
-                failure.message +=
-                    &format!("; the outcome is unknown: repeat the command with --key '{key}' to settle it");
+                failure.message += &format!(
+                    "; the outcome is unknown. Repeat with the same key, never with another, to settle it:\n  {}",
+                    again.call()
+                );
             }
             failure
         })?;
-        emit_object(&call, self.output.output)?;
-        Ok(match (state.status.as_str(), state.is_final) {
-            ("succeeded", _) => Exit::Done,
-            ("failed", true) => Exit::Failed,
-            ("failed", false) => Exit::Retryable,
-            _ => {
-                let why = if state.held.is_some() {
-                    "it is held: its outcome is unknown"
-                } else {
-                    "it is still open"
+        emit_object(&seen.body, self.output.output)?;
+        Ok(match (seen.status, seen.is_final) {
+            (Status::Succeeded, _) => Exit::Done,
+            (Status::Failed, true) => Exit::Failed,
+            (Status::Failed, false) => {
+                say(&format!("it failed, and the same key may try again:\n  {}", again.call()));
+                Exit::Retryable
+            }
+            (Status::Pending | Status::Running, _) => {
+                let why = match seen.is_held {
+                    true => "it is held: what it did is unknown, and it is not run again by itself",
+                    false => "it is still open",
                 };
-                say(&format!("{why}; look again with: callonce get --key '{key}'"));
+                say(&format!("{why}; look again with:\n  {}", again.look()));
                 Exit::Open
             }
         })
     }
-
-    /// As in JSON: of two values of one name, none can be the one that was meant.
-    fn refuse_twice_the_same_argument(&self) -> Result<(), Failure> {
-        let mut names = HashSet::new();
-        match self.arg.iter().find(|(name, _)| !names.insert(name)) {
-            Some((name, _)) => {
-                Err(Failure::new(Exit::Usage, format!("--arg {name} is given more than once")))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Sends the call, then waits for it to settle. Returns it as it was last seen.
-    async fn settle(&self, client: &Client, key: &IdemKey) -> Result<(String, State), Failure> {
-        let watch = Stopwatch::start();
-        let left = || self.wait.saturating_sub(watch.elapsed());
-        let post = Ask {
-            method: Method::POST,
-            path: "/v1/tool-calls",
-            key: Some(key.as_str()),
-            wait: Some(left().min(LONGEST_WAIT)),
-            body: Some(self.body()),
-        };
-        let mut asked = Stopwatch::start();
-        let mut seen = understand(client.ask(post, self.timeout).await?)?;
-        let path = by_key(key);
-        while !seen.1.is_settled() && !left().is_zero() {
-            // Whatever does not wait as it is asked to, a proxy for instance, is not asked without end.
-            tokio::time::sleep(PAUSE.saturating_sub(asked.elapsed()).min(left())).await;
-            asked = Stopwatch::start();
-            let ask = Ask { wait: Some(left().min(LONGEST_WAIT)), ..Ask::get(&path) };
-            let answer = client.ask(ask, self.timeout).await.map_err(Failure::from);
-            // The call was accepted: whatever goes wrong from here on, what became of it is what stays unknown.
-            seen = answer.and_then(understand).map_err(|failure| Failure { exit: Exit::Open, ..failure })?;
-        }
-        Ok(seen)
-    }
-
-    fn body(&self) -> String {
-        let args = self.args.clone().unwrap_or_else(|| Value::Object(self.arg.clone()));
-        let mut members =
-            vec![("args".to_string(), args), ("tool".to_string(), Value::String(self.tool.as_str().into()))];
-        if let Some(client_id) = &self.client_id {
-            members.push(("client_id".into(), Value::String(client_id.as_str().into())));
-        }
-        if let Some(seq) = self.seq {
-            members.push(("seq".into(), Value::from(seq)));
-        }
-        Value::Object(members).canonical().as_str().into()
-    }
 }
 
-/// The call that was answered, and what decides about it.
-fn understand(answer: Answer) -> Result<(String, State), Failure> {
-    match answer.status {
-        200 | 202 => {
-            let state = serde_json::from_str(&answer.body)
-                .map_err(|error| Failure::new(Exit::Open, format!("the answer is not a call: {error}")))?;
-            Ok((answer.body, state))
-        }
+/// Tells of a try that is followed by another.
+fn tell(tried: &Try) {
+    let Some(pause) = tried.pause else { return };
+    let ended = match (&tried.error, tried.status) {
+        (Some(error), _) => error.clone(),
+        (None, status) => format!("the server answered {}", status.unwrap_or_default()),
+    };
+    let number = tried.number;
+    say(&format!("try {number}: {ended}; retry {number} in {} ms", pause.as_millis()));
+}
+
+/// What it means to the call that a server answered like this.
+fn refused(answer: &Answer, may_be_accepted: bool) -> Failure {
+    let failure = refusal(answer);
+    let exit = if may_be_accepted {
+        // The tries before this one may have got through to a server that this answer is not from.
+        Exit::Open
+    } else if failure.exit == Exit::NotFound {
         // Not that there is no such call: a server of ours has the route.
-        404 => Err(Failure { exit: Exit::Usage, ..refusal(&answer) }),
-        _ => Err(refusal(&answer)),
+        Exit::Usage
+    } else if failure.exit == Exit::Usage && answer.status == 409 {
+        // Whatever it conflicts with, it is not known to be another request.
+        Exit::Open
+    } else {
+        failure.exit
+    };
+    Failure { exit, ..failure }
+}
+
+impl From<GaveUp> for Failure {
+    fn from(gave_up: GaveUp) -> Self {
+        match gave_up {
+            GaveUp::NeverSent(error) => error.into(),
+            GaveUp::OtherRequest => Self::new(Exit::Conflict, gave_up.to_string()),
+            GaveUp::Unknown { .. } | GaveUp::Disbelieved { .. } => Self::new(Exit::Open, gave_up.to_string()),
+        }
     }
 }
 
-fn argument(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    let value = json::parse(value.as_bytes()).unwrap_or_else(|_| Value::String(value.into()));
-    Ok((name.into(), value))
-}
-
-/// All arguments as a JSON object; none where nothing was typed.
-pub(super) fn arguments(text: &str) -> Result<Value, String> {
-    if text.trim().is_empty() {
-        return Ok(Value::Object(vec![]));
-    }
-    let args = json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
-    match args.as_object() {
-        Some(_) => Ok(args),
-        None => Err(format!("expected an object, found {}", args.kind_name())),
+impl From<LostSight> for Failure {
+    fn from(lost: LostSight) -> Self {
+        Self::new(Exit::Open, lost.to_string())
     }
 }

@@ -1,10 +1,14 @@
 //! Talks to people: the command tree. One file a command; data goes to stdout, talk to stderr.
 
+mod again;
+mod args;
 mod bench;
 mod call;
 mod config;
 mod exit;
 mod get;
+mod harm;
+mod here;
 mod list;
 mod log;
 mod output;
@@ -32,25 +36,17 @@ struct Cli {
     command: Command,
 }
 
+// What each is for stands at its arguments, where `--help` finds the long text, too.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the server.
     Serve(serve::Serve),
-    /// Make one call and wait for its result.
     Call(call::Call),
-    /// Show one call, by its id or by its key.
     Get(get::Get),
-    /// List calls, newest first.
     List(list::List),
-    /// Show what is stored, in numbers.
     Stats(stats::Stats),
-    /// Show the events of one call, or of all.
     Log(log::Log),
-    /// Check every law on a database.
     Verify(verify::Verify),
-    /// Make the tables of a database again from its log.
     Rebuild(rebuild::Rebuild),
-    /// Load a server, measure it, and check that it doubled and lost nothing.
     Bench(bench::Bench),
 }
 
@@ -58,11 +54,7 @@ enum Command {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Help and version are data somebody asked for; anything else is a usage error, which clap explains on stderr.
-        Err(refusal) => {
-            let _ = refusal.print();
-            return if refusal.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
-        }
+        Err(refusal) => return output::explain(&refusal).into(),
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

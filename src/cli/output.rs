@@ -28,12 +28,25 @@ pub(super) struct Output {
 
 /// Tells a person something.
 pub(super) fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "callonce: {message}");
+    let _ = writeln!(std::io::stderr(), "callonce: {}", harmless(message));
 }
 
 /// Tells a person what went wrong.
 pub(super) fn complain(message: &str) {
-    let _ = writeln!(std::io::stderr(), "callonce: error: {message}");
+    let _ = writeln!(std::io::stderr(), "callonce: error: {}", harmless(message));
+}
+
+/// Shows what clap has to say: help that somebody asked for is data, anything else is talk.
+pub(super) fn explain(refusal: &clap::Error) -> Exit {
+    match refusal.print() {
+        _ if refusal.use_stderr() => Exit::Usage,
+        Ok(()) => Exit::Done,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Done,
+        Err(error) => {
+            complain(&format!("stdout: {error}"));
+            Exit::Storage
+        }
+    }
 }
 
 /// Writes a line of data. That its reader has gone (`| true`) changes nothing about how the command ends.
@@ -133,7 +146,16 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    escaped(&text, |c| c.is_control())
+}
+
+/// Talk may have lines; what else a terminal obeys can come from a server's message.
+fn harmless(message: &str) -> String {
+    escaped(message, |c| c.is_control() && c != '\n')
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
+    let shown = |c: char| if is_escaped(c) { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(shown).collect()
 }
 

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::exit::{Exit, Failure};
 use crate::domain::id::{CallId, IdemKey, Position, Version};
 use crate::engine::clock::Clock;
-use crate::http::client::{Answer, Ask, Client, ClientError};
+use crate::http::client::{Answer, Ask, Client, ClientError, Disbelief, Problem, Seen, by_key, object};
 use crate::http::wire;
 use crate::store::past::{Past, Rewind, no_such_version};
 use crate::store::sqlite::{OpenError, SqliteReader};
@@ -54,11 +54,15 @@ pub(super) enum Opened {
 }
 
 impl Server {
-    pub(super) fn open(&self) -> Result<Client, Failure> {
+    /// The address that was asked for, be it in the environment.
+    pub(super) fn given(&self) -> Option<String> {
         // Not clap's own: to clap an address in the environment would contradict a typed --db.
         let environment = || std::env::var("CALLONCE_BASE").ok().filter(|base| !base.is_empty());
-        let base = self.base.clone().or_else(environment);
-        Client::new(base.as_deref().unwrap_or(DEFAULT_BASE)).map_err(Into::into)
+        self.base.clone().or_else(environment)
+    }
+
+    pub(super) fn open(&self) -> Result<Client, Failure> {
+        Client::new(self.given().as_deref().unwrap_or(DEFAULT_BASE)).map_err(Into::into)
     }
 }
 
@@ -84,23 +88,19 @@ impl Opened {
                 Ok(json(&wire::CallView::of(&snapshot)))
             }
             Self::Base(client) => match named {
-                Named::Id(id) => look(client, &format!("/v1/tool-calls/{id}")).await,
-                Named::Key(key) => look(client, &by_key(key)).await,
+                Named::Id(id) => Ok(look_at(client, *id, "").await?.body),
+                Named::Key(key) => {
+                    let body = look(client, &by_key(key)).await?;
+                    Ok(Seen::of(key, body)?.body)
+                }
             },
         }
     }
 
     /// The id of the call with this key.
     pub(super) async fn id_of(&self, key: IdemKey) -> Result<CallId, Failure> {
-        #[derive(Deserialize)]
-        struct Found {
-            call_id: String,
-        }
-        let call = self.call(&Named::Key(key)).await?;
-        let found: Found = understand(&call)?;
-        found.call_id.parse().map_err(|problem| {
-            Failure::new(Exit::Open, format!("the answer is not what a callonce server sends: {problem}"))
-        })
+        let seen = Seen::of(&key, self.call(&Named::Key(key.clone())).await?)?;
+        seen.call_id.parse().map_err(|problem| not_ours(&format!("its call has no id of ours: {problem}")))
     }
 
     /// The call as JSON, as it was at a version.
@@ -120,7 +120,7 @@ impl Opened {
                     }
                 }
             }
-            Self::Base(client) => look(client, &format!("/v1/tool-calls/{id}?at={version}")).await,
+            Self::Base(client) => Ok(look_at(client, id, &format!("?at={version}")).await?.body),
         }
     }
 
@@ -148,7 +148,11 @@ impl Opened {
                 let mut cursor = None;
                 while rows.len() < limit {
                     let path = list_path(filter, PAGE.min(limit - rows.len()), cursor.as_deref());
-                    let page: Page = understand(&look(client, &path).await?)?;
+                    let body = look(client, &path).await?;
+                    let page: Page = object(&body)?;
+                    for call in &page.calls {
+                        Seen::read(call.get().into())?;
+                    }
                     rows.extend(page.calls);
                     cursor = page.next_cursor;
                     if cursor.is_none() {
@@ -167,7 +171,18 @@ impl Opened {
                 let now = Clock::System.now();
                 Ok(json(&wire::StatsView::of(&db.stats(now).await?, now)))
             }
-            Self::Base(client) => look(client, "/stats").await,
+            Self::Base(client) => {
+                #[derive(Deserialize)]
+                struct Counters {
+                    #[serde(rename = "calls")]
+                    _calls: u64,
+                    #[serde(rename = "effects")]
+                    _effects: u64,
+                }
+                let body = look(client, "/stats").await?;
+                object::<Counters>(&body)?;
+                Ok(body)
+            }
         }
     }
 
@@ -203,7 +218,16 @@ impl Opened {
                 struct Events {
                     events: Vec<Box<RawValue>>,
                 }
-                let found: Events = understand(&look(client, &format!("/v1/tool-calls/{id}/events")).await?)?;
+                #[derive(Deserialize)]
+                struct Event {
+                    #[serde(rename = "version")]
+                    _version: u64,
+                    #[serde(rename = "event")]
+                    _event: String,
+                }
+                let body = look(client, &format!("/v1/tool-calls/{id}/events")).await?;
+                let found: Events = object(&body)?;
+                found.events.iter().try_for_each(|event| object::<Event>(event.get()).map(drop))?;
                 found.events.into_iter().try_for_each(show)
             }
             (Self::Base(_), None) => Err(Failure::new(
@@ -224,12 +248,6 @@ struct Line<'a> {
 
 fn line(recorded: &Recorded) -> Line<'_> {
     Line { call_id: recorded.entry.call_id.to_string(), event: wire::EventView::of(recorded) }
-}
-
-/// The path that finds a call by its key.
-pub(super) fn by_key(key: &IdemKey) -> String {
-    let key = percent_encoding::utf8_percent_encode(key.as_str(), percent_encoding::NON_ALPHANUMERIC);
-    format!("/v1/tool-calls/by-key/{key}")
 }
 
 fn list_path(filter: &Filter, limit: usize, cursor: Option<&str>) -> String {
@@ -255,35 +273,49 @@ async fn look(client: &Client, path: &str) -> Result<String, Failure> {
     }
 }
 
-/// What an answer that is not a success means to a command.
-pub(super) fn refusal(answer: &Answer) -> Failure {
-    #[derive(Deserialize)]
-    struct Problem {
-        error: Detail,
-    }
-    #[derive(Deserialize)]
-    struct Detail {
-        code: String,
-        message: String,
-    }
-    let exit = match answer.status {
-        404 => Exit::NotFound,
-        409 => Exit::Conflict,
-        // The server, or something in front of it, was too slow or too busy: that says nothing about the request.
-        408 | 429 => Exit::Open,
-        400..=499 => Exit::Usage,
-        _ => Exit::Open,
-    };
-    match serde_json::from_str::<Problem>(&answer.body) {
-        Ok(Problem { error }) => Failure::new(exit, format!("{}: {}", error.code, error.message)),
-        Err(_) => Failure::new(exit, format!("the server answered {}", answer.status)),
+/// The call with this id, with a query.
+async fn look_at(client: &Client, id: CallId, query: &str) -> Result<Seen, Failure> {
+    let seen = Seen::read(look(client, &format!("/v1/tool-calls/{id}{query}")).await?)?;
+    match seen.call_id == id.to_string() {
+        true => Ok(seen),
+        false => Err(not_ours(&format!("the answer is another call, {:?}", seen.call_id))),
     }
 }
 
-fn understand<'a, T: Deserialize<'a>>(body: &'a str) -> Result<T, Failure> {
-    serde_json::from_str(body).map_err(|error| {
-        Failure::new(Exit::Open, format!("the answer is not what a callonce server sends: {error}"))
-    })
+/// What an answer that is not a success means to a command.
+pub(super) fn refusal(answer: &Answer) -> Failure {
+    let status = answer.status;
+    let problem = Problem::read(answer);
+    let exit = match &problem {
+        Some(problem) if status == 404 && problem.is_no_such_call() => Exit::NotFound,
+        Some(problem) if status == 409 && problem.code == "idempotency_conflict" => Exit::Conflict,
+        // The server, or something in front of it, was too slow or too busy: that says nothing about the request.
+        _ if matches!(status, 408 | 429) => Exit::Open,
+        _ if matches!(status, 300..=499) => Exit::Usage,
+        _ => Exit::Open,
+    };
+    match problem {
+        // A server of ours, but not at this path.
+        Some(Problem { code, message, .. }) if status == 404 && exit == Exit::Usage => {
+            not_ours(&format!("{code}: {message}"))
+        }
+        Some(Problem { code, message, .. }) => Failure::new(exit, format!("{code}: {message}")),
+        None if exit == Exit::Usage => {
+            not_ours(&format!("the server answered {status}, and not in the words of callonce"))
+        }
+        None => Failure::new(exit, format!("the server answered {status}")),
+    }
+}
+
+/// Whatever answers, it is not what was asked for.
+fn not_ours(problem: &str) -> Failure {
+    Failure::new(Exit::Usage, format!("{problem}; is --base the address of a callonce server?"))
+}
+
+impl From<Disbelief> for Failure {
+    fn from(problem: Disbelief) -> Self {
+        not_ours(&problem.to_string())
+    }
 }
 
 fn json(view: &impl serde::Serialize) -> String {

@@ -84,6 +84,14 @@ pub fn evolve(call: &Call, event: &Event) -> Result<Call, IllegalEvent> {
     }
 }
 
+/// The call after all of `events`.
+///
+/// # Errors
+/// As for [`evolve`], at the first event that cannot have happened.
+pub fn evolve_all(call: &Call, events: &[Event]) -> Result<Call, IllegalEvent> {
+    events.iter().try_fold(call.clone(), |call, event| evolve(&call, event))
+}
+
 fn created(call: &Call, request: &std::sync::Arc<super::call::Request>) -> Result<Call, &'static str> {
     match call {
         Call::Absent => Ok(Call::Pending { request: request.clone(), attempts: 0, open: None, due: None }),

@@ -83,6 +83,17 @@ impl CrashPoints {
         self.0.is_some()
     }
 
+    /// Whether there is a point to die at between the claim of a call and its outcome: one that is set, or one that the
+    /// call asks for itself.
+    pub fn parts_claim_from_outcome(&self, asked: bool) -> bool {
+        self.0.as_ref().is_some_and(|armed| {
+            asked
+                || ["worker.after_claim", "worker.after_tool"]
+                    .iter()
+                    .any(|point| armed.countdown.contains_key(*point))
+        })
+    }
+
     /// Dies here, if this point is set and its count is up.
     pub fn pass(&self, point: &str) {
         if let Some(armed) = &self.0

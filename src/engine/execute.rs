@@ -3,9 +3,11 @@
 use super::clock::Stopwatch;
 use super::observe::{Access, Happening};
 use super::{Engine, EngineError};
+use crate::domain::call::Call;
 use crate::domain::command::Command;
 use crate::domain::decide;
 use crate::domain::event::Event;
+use crate::domain::evolve::evolve_all;
 use crate::store::{AppendError, Snapshot, Store, StoreError};
 
 /// How often one command may lose its version before something is wrong: every loss means that somebody else's append
@@ -21,11 +23,16 @@ pub(super) struct Executed {
 }
 
 impl<S: Store> Engine<S> {
-    /// Carries `command` out on the call that `known` shows, however old that view is.
-    pub(super) async fn execute(&self, known: Snapshot, command: &Command) -> Result<Executed, EngineError> {
+    /// Carries `commands` out, one after the other and all in one append, on the call that `known` shows, however old
+    /// that view is. If one of them is refused, none is carried out.
+    pub(super) async fn execute(
+        &self,
+        known: Snapshot,
+        commands: &[Command],
+    ) -> Result<Executed, EngineError> {
         let mut before = known;
         for _ in 0..MAX_CONFLICTS {
-            let events = decide(&before.call, command)?;
+            let events = decide_all(&before.call, commands)?;
             if events.is_empty() {
                 return Ok(Executed { snapshot: before, appended: false });
             }
@@ -36,7 +43,7 @@ impl<S: Store> Engine<S> {
             }
         }
         Err(EngineError::Internal(format!(
-            "the call moved on {MAX_CONFLICTS} times while one command was decided"
+            "the call moved on {MAX_CONFLICTS} times while a command was decided"
         )))
     }
 
@@ -77,4 +84,15 @@ impl<S: Store> Engine<S> {
             tracing::error!(%fault, "the store failed");
         }
     }
+}
+
+/// The events that `commands` lead to, each in the state that the one before it left.
+fn decide_all(call: &Call, commands: &[Command]) -> Result<Vec<Event>, EngineError> {
+    let [first, rest @ ..] = commands else { return Ok(vec![]) };
+    let mut events = decide(call, first)?;
+    for command in rest {
+        let now = evolve_all(call, &events).map_err(StoreError::from)?;
+        events.extend(decide(&now, command)?);
+    }
+    Ok(events)
 }

@@ -22,10 +22,23 @@ pub fn key() -> IdemKey {
     IdemKey::parse(&Uuid::new_v4().to_string()).expect("a UUID is a valid key")
 }
 
-/// One of so many places in a row, each as likely as the others; `below` is at least 1.
-pub fn place(below: usize) -> usize {
-    // The two top bits of this half say which kind of UUID it is; the others are random.
-    let random = Uuid::new_v4().as_u64_pair().1 << 2;
-    let scaled = (u128::from(random) * below as u128) >> 64;
-    usize::try_from(scaled).expect("it is below a usize")
+/// A number in `[0, 1)`, for pauses that must not be the same for everybody.
+pub fn chance() -> f64 {
+    // As many of a UUID's random low bits as a double holds exactly.
+    const BITS: u32 = f64::MANTISSA_DIGITS;
+    let random = Uuid::new_v4().as_u128() & ((1 << BITS) - 1);
+    random as f64 / (1u64 << BITS) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_is_spread_over_its_whole_range() {
+        let drawn: Vec<_> = (0..10_000).map(|_| chance()).collect();
+        assert!(drawn.iter().all(|chance| (0.0..1.0).contains(chance)));
+        let tenths: std::collections::HashSet<_> = drawn.iter().map(|chance| (chance * 10.0) as u8).collect();
+        assert_eq!(tenths.len(), 10);
+    }
 }

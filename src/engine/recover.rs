@@ -87,7 +87,7 @@ impl<S: Store> Engine<S> {
             interrupted: policy.as_ref().map(|policy| policy.interrupted),
             max_attempts: self.inner.settings.max_attempts,
         };
-        match self.execute(snapshot, &Command::Recover(recover)).await {
+        match self.execute(snapshot, &[Command::Recover(recover)]).await {
             Ok(executed) => {
                 self.inner.settings.crash.pass("recover.after_append");
                 if executed.appended && executed.snapshot.call.status() == Some(Status::Pending) {

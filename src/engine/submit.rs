@@ -82,7 +82,7 @@ impl<S: Store> Engine<S> {
             Err(invalid) => self.inner.store.find(&request.key).await?.ok_or(invalid)?,
         };
         self.inner.settings.crash.pass("submit.before_append");
-        let submitted = self.execute(known, &Command::Submit(Submit { at, request })).await;
+        let submitted = self.execute(known, &[Command::Submit(Submit { at, request })]).await;
         self.inner.settings.crash.pass("submit.after_append");
         match submitted {
             Ok(executed) => {

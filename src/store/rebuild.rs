@@ -1,15 +1,14 @@
 //! What does the log make of the tables? The strict fold: whatever is wrong with an event ends it, named by its position.
 //!
-//! The rows of `calls` are in the order in which keys were taken, those of `effects` in the order in which effects were
-//! recorded. So a log is folded call by call in the order of first events, and then gone through once more for the effects:
+//! The rows of `calls` are in the order in which keys were taken, so a log is folded call by call in the order of first events:
 //! the tables that come out are those that were kept all along, byte for byte. Neither a clock nor any configuration is asked.
 
 use super::counters::Tally;
 use super::error::StoreError;
-use super::projection::{CallRow, EffectRow, FixedColumns, StateColumns, effect_row};
-use super::record::{Entry, Recorded, Snapshot};
+use super::projection::{CallRow, EffectRow, FixedColumns, StateColumns};
+use super::record::{Recorded, Snapshot};
 use super::verify::Findings;
-use crate::domain::id::{Position, ToolName};
+use crate::domain::id::Position;
 
 /// What a rebuild, or a comparison with one, looked at and found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,42 +25,21 @@ pub struct Rebuilt {
     pub findings: Findings,
 }
 
-/// A row that the log makes, on its way to where it is written or compared.
+/// What the log makes of one call, on its way to where it is written or compared.
 #[derive(Debug, Clone)]
-pub enum Made {
-    /// Of `calls`.
-    Call(Box<MadeCall>),
-    /// Of `effects`.
-    Effect(Box<MadeEffect>),
-}
-
-/// A call after its last event.
-#[derive(Debug, Clone)]
-pub struct MadeCall {
+pub struct Made {
+    /// After its last event.
     snapshot: Snapshot,
     checksum: i64,
 }
 
-/// An effect and the tool that did it.
-#[derive(Debug, Clone)]
-pub struct MadeEffect {
-    entry: Entry,
-    tool: ToolName,
-}
-
 /// Where rows that the log makes go.
 pub trait Target {
-    /// Takes the next row of `calls`.
+    /// Takes the next row of `calls`, and that of its effect, if it has one.
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn call(&mut self, row: &CallRow<'_>) -> Result<(), StoreError>;
-
-    /// Takes the next row of `effects`.
-    ///
-    /// # Errors
-    /// See [`StoreError`].
-    fn effect(&mut self, row: &EffectRow<'_>) -> Result<(), StoreError>;
+    fn call(&mut self, row: &CallRow<'_>, effect: Option<&EffectRow<'_>>) -> Result<(), StoreError>;
 
     /// Takes the counters, after all rows.
     ///
@@ -71,31 +49,18 @@ pub trait Target {
 }
 
 impl Made {
-    /// The effect that an event records, if it records one; `tool` is its call's.
-    pub fn effect(entry: Entry, tool: ToolName) -> Option<Self> {
-        effect_row(&entry, &tool)?;
-        Some(Self::Effect(Box::new(MadeEffect { entry, tool })))
-    }
-
-    /// Brings the row to where it goes.
+    /// Brings the rows to where they go.
     ///
     /// # Errors
     /// As for [`Target`].
     pub fn hand_to(&self, target: &mut impl Target) -> Result<(), StoreError> {
-        match self {
-            Self::Call(made) => match made.snapshot.call.request() {
-                None => Ok(()),
-                Some(request) => target.call(&CallRow {
-                    fixed: FixedColumns::of(request),
-                    state: StateColumns::of(&made.snapshot, request),
-                    checksum: made.checksum,
-                }),
-            },
-            Self::Effect(made) => match effect_row(&made.entry, &made.tool) {
-                None => Ok(()),
-                Some(row) => target.effect(&row),
-            },
-        }
+        let Some(request) = self.snapshot.call.request() else { return Ok(()) };
+        let row = CallRow {
+            fixed: FixedColumns::of(request),
+            state: StateColumns::of(&self.snapshot, request),
+            checksum: self.checksum,
+        };
+        target.call(&row, EffectRow::of(&self.snapshot).as_ref())
     }
 }
 
@@ -131,7 +96,7 @@ impl Folding {
         let snapshot = std::mem::replace(&mut self.call, Snapshot::absent());
         let checksum = CallRow::of(&snapshot)?.checksum;
         self.counted.count(&snapshot.call);
-        Some(Made::Call(Box::new(MadeCall { snapshot, checksum })))
+        Some(Made { snapshot, checksum })
     }
 
     /// How many events were taken.

@@ -89,7 +89,7 @@ pub const RULES: [Rule; 10] = [
     Rule {
         folder: "src/http/client/",
         ours: &["domain"],
-        crates: &["reqwest", "serde", "serde_json", "thiserror", "tokio", "percent_encoding"],
+        crates: &["httpdate", "percent_encoding", "reqwest", "serde", "serde_json", "thiserror", "tokio"],
         never: &[],
     },
     Rule {

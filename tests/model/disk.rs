@@ -98,7 +98,7 @@ impl Disk {
         let mut all = Vec::new();
         for table in [
             "SELECT rowid, * FROM calls ORDER BY rowid",
-            "SELECT rowid, * FROM effects ORDER BY rowid",
+            "SELECT * FROM effects ORDER BY effect_id",
             // A counter that fell to nothing need not be there.
             "SELECT * FROM counters WHERE value > 0 ORDER BY name",
         ] {

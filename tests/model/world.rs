@@ -6,7 +6,7 @@ use callonce::domain::law::{
     Answer, Facts, Happened, History, Observed, Stored, StoredEffect, Violation, check_all, check_call,
 };
 use callonce::store::counters::Counter;
-use callonce::store::projection::{CallRow, StateColumns, effect_row};
+use callonce::store::projection::{CallRow, StateColumns};
 use callonce::store::rebuild::Folding;
 use callonce::store::{Recorded, Snapshot, Stats, Store};
 use callonce::testing::random_calls::at;
@@ -171,9 +171,10 @@ impl<S: Store> World<S> {
 
 impl Watched {
     fn take(&mut self, recorded: Recorded) {
-        let tool = &self.latest.call.request().expect("it was created").tool;
-        let effect = effect_row(&recorded.entry, tool);
-        self.effects.extend(effect.map(|row| StoredEffect { effect_id: row.effect_id, amount: row.amount }));
+        if let Event::Succeeded { effect: Some(effect), .. } = &recorded.entry.event {
+            let effect_id = recorded.entry.call_id.effect_id().to_string();
+            self.effects.push(StoredEffect { effect_id, amount: effect.amount });
+        }
         self.history.push(happened(recorded));
     }
 

@@ -1,14 +1,13 @@
 //! There is no value in any row that could change unnoticed: each is changed in each way, and has to be named.
 
-use callonce::domain::call::Call;
 use callonce::domain::id::{Position, Version};
 use callonce::domain::law::Violation;
 use callonce::store::Store as _;
 use callonce::store::cell::Cell;
 use callonce::store::counters::Tally;
 use callonce::store::memory::MemoryStore;
-use callonce::store::projection::{CallRow, EffectRow, effect_row};
-use callonce::store::record::{Recorded, Snapshot};
+use callonce::store::projection::{CallRow, EffectRow};
+use callonce::store::record::Recorded;
 use callonce::store::verify::{CallCheck, EVENT_COLUMNS, Findings, Terms};
 
 use crate::place::{CALLS, call_id, every_state};
@@ -56,7 +55,7 @@ async fn each_call(mut look: impl FnMut(Rows<'_>)) {
             ]
         });
         let row = CallRow::of(&snapshot).unwrap();
-        let effect = effect_of(&snapshot, &history);
+        let effect = EffectRow::of(&snapshot);
         look(Rows {
             name: name.clone(),
             events: events.collect(),
@@ -64,11 +63,6 @@ async fn each_call(mut look: impl FnMut(Rows<'_>)) {
             effect: effect.as_ref().map(EffectRow::cells),
         });
     }
-}
-
-fn effect_of<'a>(snapshot: &'a Snapshot, history: &[Recorded]) -> Option<EffectRow<'a>> {
-    let Call::Succeeded { request, .. } = &snapshot.call else { return None };
-    effect_row(&history.last()?.entry, &request.tool)
 }
 
 /// What a value can turn into.

@@ -162,6 +162,11 @@ fn l2_effects_are_recorded_and_stored_once_and_only_where_owed() {
     assert_eq!(with(&[right.clone(), right.clone()]), [Law::OneEffectPerCall]);
     assert_eq!(with(&[effect("eff_other".into(), Some(1))]), [Law::OneEffectPerCall]);
     assert_eq!(with(&[effect(right.effect_id.clone(), Some(2))]), [Law::OneEffectPerCall]);
+    for (amount, problem) in [(Some(2), "is 2, not 1"), (None, "is none, not 1")] {
+        let wrong = [effect(right.effect_id.clone(), amount)];
+        let told = check_call(&Facts { effects: Some(&wrong), ..Facts::of(&once) });
+        assert_eq!(told[0].problem, problem);
+    }
     let pending = history([created()]);
     let facts = Facts { effects: Some(std::slice::from_ref(&right)), ..Facts::of(&pending) };
     assert_eq!(broken(&facts), [Law::OneEffectPerCall]);

@@ -114,7 +114,7 @@ pub fn tables_of(database: &Path) -> Vec<String> {
         database,
         &[
             "SELECT rowid, * FROM calls ORDER BY rowid",
-            "SELECT rowid, * FROM effects ORDER BY rowid",
+            "SELECT * FROM effects ORDER BY effect_id",
             "SELECT * FROM counters WHERE value <> 0 ORDER BY name",
         ],
     )

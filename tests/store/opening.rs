@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callonce::store::Store;
+use callonce::store::sqlite::rebuild;
 use callonce::store::sqlite::{Holder, OpenError, Options, SqliteReader, holder};
 use callonce::testing::random_calls::at;
 
@@ -80,6 +81,26 @@ fn a_lock_on_a_new_file_is_waited_for_and_then_named() {
     }
     meddler.execute_batch("ROLLBACK").unwrap();
     drop(place.open());
+}
+
+/// Each of them enforces something that nobody would miss until it is too late.
+#[tokio::test]
+async fn a_database_without_all_of_its_schema_is_refused() {
+    for gone in [
+        "TABLE counters",
+        "INDEX idx_calls_ready",
+        "TRIGGER calls_are_never_deleted",
+        "TRIGGER audit_is_never_updated",
+    ] {
+        let place = Place::new();
+        created(&place.open(), 1).await;
+        place.meddler().execute_batch(&format!("DROP {gone}")).unwrap();
+        let problem = place.refusal();
+        let gone = gone.to_lowercase();
+        assert!(refused(&problem).contains(&format!("its {gone} is missing")), "{problem}");
+        rebuild::rebuild(&place.database(), &Options::default(), &|_, _| {}).unwrap();
+        drop(place.open());
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,8 @@ use super::harness::{CHARGE, Exit, Home, post_text};
 const FAIL_ONCE: &str = r#"{"tool":"fail","args":{"retryable":true,"times":1}}"#;
 const SLEEP_SHORT: &str = r#"{"tool":"sleep","args":{"seconds":0.05}}"#;
 
-/// Where a charge dies. `:N` is the transaction: 1 takes the key, 2 claims, 3 records the outcome.
+/// Where a charge dies. `:N` is the transaction: 1 takes the key, 2 claims and records the outcome, unless the point lies
+/// between the two.
 const WHILE_ACCEPTED: [&str; 9] = [
     "store.migrate",
     "submit.before_append",
@@ -22,25 +23,31 @@ const WHILE_ACCEPTED: [&str; 9] = [
     "store.before_answer:1",
     "submit.after_append",
 ];
-const WHILE_CLAIMED: [&str; 8] = [
-    "worker.before_claim",
+const WHILE_CLAIMED: [&str; 3] =
+    ["worker.before_claim", "store.between_calls_and_audit.claimed", "worker.after_claim"];
+const WHILE_FINISHED: [&str; 9] = [
+    "worker.after_tool",
     "store.after_begin:2",
     "store.between_calls_and_audit:2",
-    "store.between_calls_and_audit.claimed",
+    "store.between_calls_and_audit:3",
+    "store.between_calls_and_audit.succeeded",
     "store.before_commit:2",
     "store.after_commit:2",
     "store.before_answer:2",
-    "worker.after_claim",
+    "worker.after_commit",
 ];
-const WHILE_FINISHED: [&str; 8] = [
-    "worker.after_tool",
+/// Where a call dies that is claimed in one transaction and finished in another, as those that wait for something are.
+const IN_STEPS: [&str; 10] = [
+    "store.after_begin:2",
+    "store.between_calls_and_audit:2",
+    "store.before_commit:2",
+    "store.after_commit:2",
+    "store.before_answer:2",
     "store.after_begin:3",
     "store.between_calls_and_audit:3",
-    "store.between_calls_and_audit.succeeded",
     "store.before_commit:3",
     "store.after_commit:3",
     "store.before_answer:3",
-    "worker.after_commit",
 ];
 /// Points that a charge which runs once does not come to; the tests below lead other calls there.
 const ELSEWHERE: [&str; 4] = [
@@ -67,25 +74,30 @@ fn every_point_is_died_at() {
 
 #[test]
 fn a_charge_killed_while_it_is_accepted_happens_once() {
-    WHILE_ACCEPTED.into_iter().for_each(charge_killed_at);
+    WHILE_ACCEPTED.into_iter().for_each(|point| killed_at(point, CHARGE, 1));
 }
 
 #[test]
 fn a_charge_killed_while_it_is_claimed_happens_once() {
-    WHILE_CLAIMED.into_iter().for_each(charge_killed_at);
+    WHILE_CLAIMED.into_iter().for_each(|point| killed_at(point, CHARGE, 1));
 }
 
 #[test]
 fn a_charge_killed_while_it_finishes_happens_once() {
-    WHILE_FINISHED.into_iter().for_each(charge_killed_at);
+    WHILE_FINISHED.into_iter().for_each(|point| killed_at(point, CHARGE, 1));
 }
 
-fn charge_killed_at(point: &str) {
+#[test]
+fn a_call_that_waits_killed_while_it_runs_runs_again() {
+    IN_STEPS.into_iter().for_each(|point| killed_at(point, SLEEP_SHORT, 0));
+}
+
+fn killed_at(point: &str, call: &str, effects: i64) {
     let home = Home::new();
     let mut acknowledged = None;
     match home.start().dying_at(point).attempt() {
         Ok(server) => {
-            acknowledged = server.client().try_post("k", CHARGE).ok();
+            acknowledged = server.client().try_post("k", call).ok();
             died_at(point, &server.exit());
         }
         Err(exit) => died_at(point, &exit),
@@ -98,7 +110,7 @@ fn charge_killed_at(point: &str) {
     if let Some(answer) = &acknowledged {
         assert_eq!(server.client().by_key("k").call_id(), answer.call_id(), "{point}");
     }
-    let done = server.client().settle("k", CHARGE);
+    let done = server.client().settle("k", call);
     assert_eq!((done.status, done.text("status").as_str()), (200, "succeeded"), "{point}");
     // What was recorded stands, and only an attempt that was cut short is made again.
     let attempts = match reached.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -107,7 +119,7 @@ fn charge_killed_at(point: &str) {
         _ => panic!("{point}: {reached:?}"),
     };
     assert_eq!(done.json()["attempt"], attempts, "{point} after {reached:?}");
-    assert_eq!(home.db().count("SELECT count(*) FROM effects"), 1, "{point}");
+    assert_eq!(home.db().count("SELECT count(*) FROM effects"), effects, "{point}");
     home.db().keeps_the_laws();
 }
 
@@ -124,10 +136,12 @@ fn killed_while_a_failure_or_a_retry_is_recorded() {
     let server = home.start().dying_at(point).server();
     let _ = server.client().try_post("k", FAIL_ONCE);
     died_at(point, &server.exit());
-    assert_eq!(home.db().events("k"), ["created", "claimed"]);
+    assert_eq!(home.db().events("k"), ["created"]);
     let server = home.serve();
+    server.client().reaches("k", "failed");
     assert_eq!(server.client().settle("k", FAIL_ONCE).json()["attempt"], 2);
-    assert_eq!(home.db().events("k"), ["created", "claimed", "recover", "claimed", "succeeded"]);
+    let events = ["created", "claimed", "failed", "retry_reset", "claimed", "succeeded"];
+    assert_eq!(home.db().events("k"), events);
     home.db().keeps_the_laws();
 
     let point = "store.between_calls_and_audit.retry_reset";

@@ -6,6 +6,7 @@ mod disks;
 mod exclusivity;
 mod faults;
 mod harness;
+mod library;
 mod missing;
 mod neighbours;
 mod scenarios;

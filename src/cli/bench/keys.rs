@@ -122,7 +122,10 @@ impl Keys {
     }
 
     fn draw(&self) -> Rc<Key> {
-        let place = if self.earlier.len() == 1 { 0 } else { ids::place(self.earlier.len()) };
+        let place = match self.earlier.len() {
+            1 => 0,
+            places => (ids::chance() * places as f64) as usize,
+        };
         self.earlier[place].clone()
     }
 

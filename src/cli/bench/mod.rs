@@ -37,7 +37,7 @@ use self::schedule::Limit;
 use self::server::OwnServer;
 use self::tally::Tally;
 use self::template::Template;
-use super::call::arguments;
+use super::args;
 use super::config::duration;
 use super::exit::{Exit, Failure};
 use super::output::{Output, complain, say};
@@ -110,9 +110,9 @@ pub(super) struct Bench {
     /// The tool to call.
     #[arg(long, value_name = "TOOL", default_value = "charge", value_parser = ToolName::parse)]
     tool: ToolName,
-    /// Its arguments, as a JSON object.
-    #[arg(long, value_name = "JSON", default_value = r#"{"amount":1}"#, value_parser = arguments)]
-    args: Value,
+    /// Its arguments: a JSON object, @FILE for a file that holds one, or - for stdin; empty for none.
+    #[arg(long, value_name = "JSON", default_value = r#"{"amount":1}"#)]
+    args: String,
     /// How long one answer may take, on top of what the server is asked to wait.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, allow_hyphen_values = true)]
     timeout: Duration,
@@ -126,11 +126,12 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) async fn run(self) -> Result<Exit, Failure> {
         self.refuse_what_has_no_sense()?;
+        let body = self.body()?;
         raise_file_limit();
         // Before there is anything that would have to be removed.
         let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
         tokio::select! {
-            exit = self.measure() => exit,
+            exit = self.measure(body) => exit,
             // What is dropped with the measurement ends its server and removes its database.
             () = any_of(signals) => Ok(Exit::Interrupted),
         }
@@ -149,7 +150,7 @@ impl Bench {
         Ok(())
     }
 
-    async fn measure(&self) -> Result<Exit, Failure> {
+    async fn measure(&self, body: Bytes) -> Result<Exit, Failure> {
         let own = match &self.base {
             Some(_) => None,
             None => {
@@ -158,9 +159,9 @@ impl Bench {
             }
         };
         let base = own.as_ref().map_or(self.base.as_deref().unwrap_or_default(), OwnServer::base).to_owned();
-        self.introduce(&base, own.as_ref());
         let client = Client::new(&base)?;
-        let load = Load::start(self.plan(&base).await?)?;
+        let load = Load::start(self.plan(&base, body).await?)?;
+        self.introduce(&base, own.as_ref());
         let mut before = self.idle(&client).await?;
         if let Some(warm_up) = self.warm_up {
             let tally = self.watch(&load, warm_up, "warming up").await?;
@@ -255,10 +256,10 @@ impl Bench {
         }
     }
 
-    async fn plan(&self, base: &str) -> Result<Plan, Failure> {
+    async fn plan(&self, base: &str, body: Bytes) -> Result<Plan, Failure> {
         let wait = self.wait.then_some(LONGEST_WAIT);
         Ok(Plan {
-            template: Template::of(base, self.body(), self.timeout, wait).await?,
+            template: Template::of(base, body, self.timeout, wait).await?,
             concurrency: places(self.concurrency),
             rate: self.rate,
             pattern: self.keys,
@@ -268,10 +269,12 @@ impl Bench {
         })
     }
 
-    fn body(&self) -> Bytes {
+    fn body(&self) -> Result<Bytes, Failure> {
+        let args = args::all(&self.args)
+            .map_err(|problem| Failure::new(Exit::Usage, format!("--args: {problem}")))?;
         let tool = Value::String(self.tool.as_str().into());
-        let body = Value::Object(vec![("args".into(), self.args.clone()), ("tool".into(), tool)]);
-        body.canonical().as_str().to_owned().into()
+        let body = Value::Object(vec![("args".into(), args), ("tool".into(), tool)]);
+        Ok(body.canonical().as_str().to_owned().into())
     }
 
     fn setting(&self, base: String, own: Option<&OwnServer>) -> Setting {

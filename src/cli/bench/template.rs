@@ -10,6 +10,7 @@ use reqwest::Url;
 use tokio::net::TcpStream;
 
 use crate::cli::exit::{Exit, Failure};
+use crate::http::client::shown_address;
 
 /// A request that lacks only its key.
 #[derive(Debug, Clone)]
@@ -30,9 +31,14 @@ impl Template {
         timeout: Duration,
         wait: Option<Duration>,
     ) -> Result<Self, Failure> {
+        let url = Url::parse(base);
+        let base = shown_address(base);
         let invalid = |problem: String| Failure::new(Exit::Usage, format!("--base {base}: {problem}"));
         let unreachable = |reason: String| Failure::new(Exit::Unreachable, format!("{base}: {reason}"));
-        let url = Url::parse(base).map_err(|problem| invalid(problem.to_string()))?;
+        let url = url.map_err(|problem| invalid(problem.to_string()))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid("a load is sent under no user; leave it out".into()));
+        }
         let host = url.host_str().ok_or_else(|| invalid("it names no host".into()))?;
         let authority = format!("{host}:{}", url.port_or_known_default().unwrap_or(80));
         // A name is looked up once, for what is measured is the server. Of several addresses it may listen on one only.

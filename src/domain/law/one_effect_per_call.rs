@@ -74,7 +74,8 @@ fn compare(
             Some(("effects.effect_id", format!("is {}, not {effect_id}", one.effect_id)))
         }
         (Some(effect), [one]) if one.amount != effect.amount => {
-            Some(("effects.amount", format!("is {:?}, not {:?}", one.amount, effect.amount)))
+            let shown = |amount: Option<i64>| amount.map_or_else(|| "none".into(), |moved| moved.to_string());
+            Some(("effects.amount", format!("is {}, not {}", shown(one.amount), shown(effect.amount))))
         }
         (Some(_), [_]) => None,
         (Some(_), more) => Some(("effects", format!("{} effects are stored", more.len()))),

@@ -55,7 +55,8 @@ pub struct Terms {
     pub interrupted: Interrupted,
     /// How long an attempt may run, if the tool has a limit of its own; must be shorter than the lease.
     pub time_limit: Option<Duration>,
-    /// Whether it waits for nothing outside this process, so that it needs no worker to itself.
+    /// Whether an attempt is a mere computation: it waits for nothing, does nothing outside this process and cannot end
+    /// it. It needs no worker to itself then, and its claim and its outcome are one append.
     pub local: bool,
 }
 

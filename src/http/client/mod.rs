@@ -1,150 +1,23 @@
-//! Speaks to a callonce server, and tells apart what was never sent from what may have arrived.
+//! The careful client: makes a call happen once, however often it has to be sent.
+//!
+//! [`Client::submit`] sends an [`Intent`] under its one key until it is answered, as [`Retry`] says, and looks the key up
+//! before it says that the outcome is unknown. [`Client::follow`] then waits until the call settles. Time, chance and
+//! somebody to tell are handed in ([`Surroundings`]), and every [`Try`] is told as a value.
 
-use std::time::Duration;
+mod address;
+mod follow;
+mod intent;
+mod retry;
+mod seen;
+mod submit;
+mod surroundings;
+mod transport;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, Url};
-
-/// How long to try to connect: a server that is there accepts at once.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A server's address, and the connections to it.
-#[derive(Debug, Clone)]
-pub struct Client {
-    base: Url,
-    http: reqwest::Client,
-}
-
-/// What a server answered.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: u16,
-    /// The body, as it came.
-    pub body: String,
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// The address is none, or a header cannot be sent.
-    #[error("{0}")]
-    Invalid(String),
-    /// No connection: nothing was sent.
-    #[error("{base} cannot be reached: {reason}")]
-    Unreachable {
-        /// Where it was tried.
-        base: Url,
-        /// Why not.
-        reason: String,
-    },
-    /// The request may have arrived, but no complete answer came back: what it did is unknown.
-    #[error("no answer from {base}: {reason}")]
-    Unknown {
-        /// Who was asked.
-        base: Url,
-        /// What went wrong.
-        reason: String,
-    },
-}
-
-/// One request to make.
-#[derive(Debug, Clone)]
-pub struct Ask<'a> {
-    /// The method.
-    pub method: Method,
-    /// The path and query.
-    pub path: &'a str,
-    /// The key, where the request has one.
-    pub key: Option<&'a str>,
-    /// How long the server may hold the answer until the call settles.
-    pub wait: Option<Duration>,
-    /// The JSON body, where the request has one.
-    pub body: Option<String>,
-}
-
-impl<'a> Ask<'a> {
-    /// A GET of `path`.
-    pub fn get(path: &'a str) -> Self {
-        Self { method: Method::GET, path, key: None, wait: None, body: None }
-    }
-}
-
-impl Client {
-    /// A client of the server at `base`, as in `http://127.0.0.1:8081`.
-    ///
-    /// # Errors
-    /// `Invalid` if `base` is not such an address.
-    pub fn new(base: &str) -> Result<Self, ClientError> {
-        let invalid =
-            |problem: String| ClientError::Invalid(format!("{base} is not a server's address: {problem}"));
-        let url = Url::parse(base).map_err(|problem| invalid(problem.to_string()))?;
-        if url.scheme() == "https" {
-            return Err(invalid("TLS is not spoken here; put a local proxy in between and use http".into()));
-        }
-        let is_plain = url.query().is_none() && url.fragment().is_none();
-        if url.scheme() != "http" || url.host().is_none() || !is_plain {
-            return Err(invalid("expected something like http://127.0.0.1:8081".into()));
-        }
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .build()
-            .map_err(|problem| invalid(problem.to_string()))?;
-        Ok(Self { base: url, http })
-    }
-
-    /// Sends one request and reads the whole answer, all within `timeout` and what the server may wait.
-    ///
-    /// # Errors
-    /// `Unreachable` only if nothing was sent; `Unknown` if it may have been.
-    pub async fn ask(&self, ask: Ask<'_>, timeout: Duration) -> Result<Answer, ClientError> {
-        // Not `join`, which would replace the path of a server that lies behind a prefix.
-        let url = Url::parse(&format!("{}{}", self.base.as_str().trim_end_matches('/'), ask.path))
-            .map_err(|problem| ClientError::Invalid(problem.to_string()))?;
-        let mut headers = HeaderMap::new();
-        if let Some(key) = ask.key {
-            let key = HeaderValue::from_str(key)
-                .map_err(|_| ClientError::Invalid("the key is not visible ASCII".into()))?;
-            headers.insert(HeaderName::from_static("idempotency-key"), key);
-        }
-        if let Some(wait) = ask.wait {
-            // Whole seconds, rounded up: a wait of none would make a client that polls ask without a pause.
-            let seconds = wait.as_millis().div_ceil(1000);
-            let prefer = HeaderValue::from_str(&format!("wait={seconds}"))
-                .map_err(|problem| ClientError::Invalid(problem.to_string()))?;
-            headers.insert(HeaderName::from_static("prefer"), prefer);
-        }
-        if ask.body.is_some() {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        }
-        let mut request = self.http.request(ask.method, url).headers(headers);
-        request = request.timeout(timeout + ask.wait.unwrap_or_default());
-        if let Some(body) = ask.body {
-            request = request.body(body);
-        }
-        let response = request.send().await.map_err(|error| self.failed(&error))?;
-        let status = response.status().as_u16();
-        let body = response.text().await.map_err(|error| self.failed(&error))?;
-        Ok(Answer { status, body })
-    }
-
-    fn failed(&self, error: &reqwest::Error) -> ClientError {
-        let (base, reason) = (self.base.clone(), innermost(error));
-        match error.is_connect() {
-            true => ClientError::Unreachable { base, reason },
-            false if error.is_timeout() => ClientError::Unknown { base, reason: "timed out".into() },
-            false => ClientError::Unknown { base, reason },
-        }
-    }
-}
-
-/// The cause that says something: the outer ones only repeat that a request failed.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
+pub use self::address::shown as shown_address;
+pub use self::follow::LostSight;
+pub use self::intent::{Intent, by_key};
+pub use self::retry::{Retry, Trouble};
+pub use self::seen::{Disbelief, Problem, Seen, object};
+pub use self::submit::{GaveUp, Lookup, Submitted};
+pub use self::surroundings::{Surroundings, Try};
+pub use self::transport::{Answer, Ask, Client, ClientError};

@@ -1,7 +1,7 @@
 //! What do the tables hold, given the log? Pure functions from a snapshot or an event to a row, and back.
 //!
-//! A row of `calls` is a function of the call's [`Snapshot`] alone, so folding the log and projecting each call gives the
-//! table again, byte for byte. Times in the tables are seconds, as people's own SQL expects; in events microseconds.
+//! The rows of `calls` and `effects` are functions of the call's [`Snapshot`] alone, so folding the log and projecting each
+//! call gives the tables again, byte for byte. Times in the tables are seconds, as people's own SQL expects; in events microseconds.
 
 mod call_row;
 mod cells;
@@ -13,8 +13,8 @@ pub use call_row::{CallRow, FixedColumns, StateColumns};
 
 use super::StoreError;
 use super::record::{Entry, Snapshot};
+use crate::domain::call::Call;
 use crate::domain::event::Event;
-use crate::domain::id::ToolName;
 
 /// A row of `effects`.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,22 +31,18 @@ pub struct EffectRow<'a> {
     pub created_at: f64,
 }
 
-/// The row of `effects` that an event of a call of `tool` leads to, if it records an effect.
-pub fn effect_row<'a>(entry: &Entry, tool: &'a ToolName) -> Option<EffectRow<'a>> {
-    match &entry.event {
-        Event::Succeeded { effect: Some(effect), at, .. } => Some(EffectRow {
-            effect_id: entry.call_id.effect_id().to_string(),
-            call_id: entry.call_id.to_string(),
-            tool: tool.as_str(),
+impl<'a> EffectRow<'a> {
+    /// The row of this call's effect; none where the call has no effect.
+    pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
+        let Call::Succeeded { request, effect: Some(effect), .. } = &snapshot.call else { return None };
+        Some(Self {
+            effect_id: request.effect_id().to_string(),
+            call_id: request.call_id.to_string(),
+            tool: request.tool.as_str(),
             amount: effect.amount,
-            created_at: at.as_seconds(),
-        }),
-        Event::Created { .. }
-        | Event::Claimed { .. }
-        | Event::Succeeded { effect: None, .. }
-        | Event::Failed { .. }
-        | Event::RetryReset { .. }
-        | Event::Recover { .. } => None,
+            // A success is a call's last event.
+            created_at: snapshot.updated_at.as_seconds(),
+        })
     }
 }
 

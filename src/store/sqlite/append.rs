@@ -10,7 +10,7 @@ use crate::domain::id::Version;
 use crate::store::StoreError;
 use crate::store::chain::ChainHash;
 use crate::store::counters::Counter;
-use crate::store::projection::{FixedColumns, StateColumns, detail, effect_row};
+use crate::store::projection::{EffectRow, FixedColumns, StateColumns, detail};
 use crate::store::record::{Entry, Snapshot};
 
 /// What became of an append. None of it holds before the transaction is committed.
@@ -86,8 +86,8 @@ impl<'c> Statements<'c> {
                 crash(between_calls_and_audit(&entry.event));
             }
             position = self.insert_event(change, entry)?;
-            self.insert_effect(change, entry)?;
         }
+        self.insert_effect(change)?;
         Ok(Outcome::Appended(position))
     }
 
@@ -177,9 +177,9 @@ impl<'c> Statements<'c> {
         ])
     }
 
-    fn insert_effect(&mut self, change: &Change, entry: &Entry) -> Result<()> {
-        let Some(request) = change.after.call.request() else { return Ok(()) };
-        if let Some(effect) = effect_row(entry, &request.tool) {
+    /// A call that has an effect has no event after the one that records it, so an append leads there once.
+    fn insert_effect(&mut self, change: &Change) -> Result<()> {
+        if let Some(effect) = EffectRow::of(&change.after) {
             self.insert_effect.execute(params![
                 effect.effect_id,
                 effect.call_id,

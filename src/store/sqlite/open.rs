@@ -13,6 +13,7 @@ use super::head_keeper::HeadKeeper;
 use super::lock::Lock;
 use super::migrate::Found;
 use super::options::{DataLoss, OpenError, Options};
+use super::verify::schema;
 use super::writer::{self, Message, Stopped, Writer};
 use super::{SqliteStore, filesystem, migrate, paths, reader, version};
 use crate::domain::id::Position;
@@ -37,9 +38,10 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
             crash(point);
         }
     })?;
-    make_durable(&path, &db)?;
+    // What is refused here, its WAL too, is left as it was found.
     let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
-    // Not earlier: the file of another or a newer program is left as it was found.
+    expect_whole_schema(&path, &db)?;
+    make_durable(&path, &db)?;
     migrate::prove_writable(&path, &db)?;
 
     let head_file = HeadFile::create(&path, head).map_err(io(head::file_name(&path)))?;
@@ -80,6 +82,18 @@ fn make_durable(path: &Path, db: &Connection) -> Result<(), OpenError> {
                  close that program and start again",
                 progress.copied, progress.pages
             ),
+        }),
+    }
+}
+
+/// A table, index or trigger that is gone takes with it what it enforces, and nobody would notice.
+fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
+    let missing = schema::missing(db).map_err(|error| open_error(path, &error))?;
+    match missing.keys().next() {
+        None => Ok(()),
+        Some(first) => Err(OpenError::Refused {
+            path: path.to_owned(),
+            problem: format!("its {first} is missing: `callonce rebuild` makes it again"),
         }),
     }
 }

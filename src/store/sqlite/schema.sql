@@ -9,7 +9,9 @@ CREATE TABLE calls (
   seq          INTEGER,
   tool         TEXT NOT NULL,
   args_json    TEXT NOT NULL,                 -- canonical form
-  status       TEXT NOT NULL CHECK (status IN ('pending', 'running', 'succeeded', 'failed')),
+  -- Spelled out: SQLite would build a table of a list of more than two for each row that it checks.
+  status       TEXT NOT NULL
+    CHECK (status = 'pending' OR status = 'running' OR status = 'succeeded' OR status = 'failed'),
   result_json  TEXT,                          -- only when succeeded
   error_json   TEXT,                          -- only when failed: code, message, retryable, cause
   attempt      INTEGER NOT NULL DEFAULT 0,    -- attempts claimed so far
@@ -55,7 +57,7 @@ CREATE TABLE effects (
   amount      INTEGER,
   created_at  REAL NOT NULL,
   CHECK (effect_id = 'eff_' || substr(call_id, 3))
-);
+) WITHOUT ROWID;
 CREATE TRIGGER effects_are_never_updated BEFORE UPDATE ON effects
   BEGIN SELECT RAISE(ABORT, 'an effect has happened: it is never changed'); END;
 CREATE TRIGGER effects_are_never_deleted BEFORE DELETE ON effects

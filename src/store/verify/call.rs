@@ -1,7 +1,6 @@
 //! One call: its events against each other, its row and its effects against their fold.
 
 use super::{EVENT_COLUMNS, Findings, Terms};
-use crate::domain::event::Event;
 use crate::domain::id::{CallId, Position, Version};
 use crate::domain::law::{self, Facts, Happened, History, Law, StoredEffect, Violation};
 use crate::domain::time::Timestamp;
@@ -9,7 +8,7 @@ use crate::store::cell::{Cell, differences};
 use crate::store::chain::ChainHash;
 use crate::store::codec;
 use crate::store::counters::Tally;
-use crate::store::projection::{CallRow, EffectRow, detail, effect_row};
+use crate::store::projection::{CallRow, EffectRow, detail};
 use crate::store::record::{Entry, Snapshot};
 
 /// The longest event name that a hash can cover, in bytes: its length is one byte there.
@@ -27,8 +26,6 @@ pub struct CallCheck {
     version: Version,
     position: Position,
     updated_at: Timestamp,
-    /// The event that records the effect.
-    success: Option<Entry>,
     row: bool,
     effects: Vec<StoredEffect>,
     found: Vec<Violation>,
@@ -47,7 +44,6 @@ impl CallCheck {
             version: Version::NONE,
             position: Position::START,
             updated_at: Timestamp::from_micros(0),
-            success: None,
             row: false,
             effects: Vec::new(),
             found: Vec::new(),
@@ -108,12 +104,7 @@ impl CallCheck {
         if self.version == Version::NONE {
             self.say(Law::LogIsTruth, "calls", "there is a row, and the log has no event of the call".into());
         } else if self.folds {
-            let folded = Snapshot {
-                call: self.history.last().clone(),
-                version: self.version,
-                updated_at: self.updated_at,
-                chain: self.chain,
-            };
+            let folded = self.folded();
             let Some(expected) = CallRow::of(&folded) else { return };
             self.found.extend(differences(&CallRow::COLUMNS, found, &expected.cells()).map(
                 |(column, problem)| {
@@ -134,15 +125,24 @@ impl CallCheck {
         if !self.folds {
             return;
         }
-        let tool = self.history.last().request().map(|request| &request.tool);
-        let expected = self.success.as_ref().zip(tool).and_then(|(entry, tool)| effect_row(entry, tool));
-        if let Some(expected) = expected {
+        let folded = self.folded();
+        if let Some(expected) = EffectRow::of(&folded) {
             self.found.extend(differences(&EffectRow::COLUMNS, found, &expected.cells()).map(
                 |(column, problem)| {
                     let broken = Violation::new(Law::LogIsTruth, format!("effects.{column}"), problem);
                     Violation { call: Some(self.name.clone()), ..broken.at(self.version) }
                 },
             ));
+        }
+    }
+
+    /// The call after the events so far, if they fold.
+    fn folded(&self) -> Snapshot {
+        Snapshot {
+            call: self.history.last().clone(),
+            version: self.version,
+            updated_at: self.updated_at,
+            chain: self.chain,
         }
     }
 
@@ -190,9 +190,6 @@ impl CallCheck {
     /// Folds an event that could be read.
     fn take(&mut self, entry: Entry) {
         self.updated_at = entry.event.at();
-        if let Event::Succeeded { effect: Some(_), .. } = &entry.event {
-            self.success = Some(entry.clone());
-        }
         let Entry { version, event, .. } = entry;
         self.history.push(Happened { position: self.position, version, event });
         self.folds &= self.history.illegal().is_none();

@@ -1,6 +1,13 @@
-//! The command line: what it prints, what it exits with, what it refuses, and what it puts on the wire.
+//! The commands as people run them: what they send, show and exit with.
 
 mod benching;
 mod calling;
+mod doubting;
+mod following;
+mod harming;
 mod looking;
+mod mistaking;
 mod refusing;
+mod retrying;
+pub mod script;
+mod writing;

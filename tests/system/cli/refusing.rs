@@ -123,5 +123,5 @@ fn malformed_requests_are_refused_with_the_place_and_not_sent() {
         assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{args:?} {done:?}");
         assert!(!done.stderr.is_empty(), "{args:?}");
     }
-    assert_eq!(listener.requests(), Vec::<String>::new());
+    assert!(listener.requests().is_empty());
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use callonce::domain::id::{CallId, Position};
-use callonce::store::projection::effect_row;
+use callonce::store::projection::EffectRow;
 use callonce::store::sqlite::SqliteReader;
 use callonce::store::{Recorded, Snapshot};
 use rusqlite::types::ValueRef;
@@ -71,9 +71,8 @@ impl Db {
                 assert_eq!(stored.as_ref(), Some(folded), "the row of {id} is not what its events say");
             }
             assert_eq!(self.count("SELECT count(*) FROM calls"), calls.len() as i64, "a call without events");
-            let effects = log.iter().filter_map(|recorded| {
-                let request = calls[&recorded.entry.call_id].call.request().expect("it was created");
-                let effect = effect_row(&recorded.entry, &request.tool)?;
+            let effects = calls.values().filter_map(|call| {
+                let effect = EffectRow::of(call)?;
                 let amount = effect.amount.map(|amount| amount.to_string()).unwrap_or_default();
                 Some(format!("{}|{}|{}|{amount}", effect.effect_id, effect.call_id, effect.tool))
             });

@@ -5,14 +5,16 @@ mod command;
 mod db;
 mod injection;
 mod laws;
+mod listener;
 mod patience;
 mod proxy;
 mod server;
 
 pub use client::{Answer, Client, all_at_once, post_text};
-pub use command::{Done, Listener, callonce, callonce_with};
+pub use command::{Done, callonce, callonce_reading, callonce_with};
 pub use db::Db;
 pub use injection::Injection;
+pub use listener::{Listener, Reply, Request};
 pub use patience::until;
 pub use proxy::HoldingProxy;
 pub use server::{Exit, Home, PROGRAM, Server, Start};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, Rows};
+use rusqlite::{Connection, Rows, Statement};
 
 use crate::domain::id::Version;
 use crate::domain::law::{Law, Violation};
@@ -16,10 +16,19 @@ use crate::store::sqlite::error::read_error;
 use crate::store::sqlite::verify::{cell, cells};
 use crate::store::verify::{Findings, check_counters};
 
+/// The effect of the call with this id.
+const EFFECT: &str = "SELECT effect_id, call_id, tool, amount, created_at FROM effects WHERE effect_id = ?1";
+
+/// Effects of calls that the log does not have.
+const STRANGE_EFFECTS: &str = "SELECT call_id FROM effects AS e WHERE NOT EXISTS \
+     (SELECT 1 FROM audit WHERE call_id = 'c_' || substr(e.effect_id, 5) AND version = 1)";
+
 /// The tables as they are, read along.
 pub(super) struct Compare<'s> {
+    db: &'s Connection,
     calls: Rows<'s>,
-    effects: Rows<'s>,
+    effect: Statement<'s>,
+    effects_met: i64,
     counters: BTreeMap<String, Value>,
     findings: &'s mut Findings,
 }
@@ -37,45 +46,76 @@ impl Compare<'_> {
         let counters = counters.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(sqlite)?;
         let counters = counters.collect::<rusqlite::Result<_>>().map_err(sqlite)?;
         let mut calls = db.prepare(&select("calls", &CallRow::COLUMNS)).map_err(sqlite)?;
-        let mut effects = db.prepare(&select("effects", &EffectRow::COLUMNS)).map_err(sqlite)?;
         let mut compare = Compare {
+            db,
             calls: calls.query([]).map_err(sqlite)?,
-            effects: effects.query([]).map_err(sqlite)?,
+            effect: db.prepare(EFFECT).map_err(sqlite)?,
+            effects_met: 0,
             counters,
             findings,
         };
         let done = work(&mut compare)?;
         compare.rest().map_err(sqlite)?;
         drop(compare);
-        drop((calls, effects));
+        drop(calls);
         moment.finish().map_err(sqlite)?;
         Ok(done)
     }
 
     /// Rows that the log does not make.
     fn rest(&mut self) -> rusqlite::Result<()> {
-        for (table, rows) in [("calls", &mut self.calls), ("effects", &mut self.effects)] {
+        while let Some(row) = self.calls.next()? {
+            self.findings.push(unmade("calls", cell(row.get_ref("call_id")?)));
+        }
+        let effects: i64 = self.db.query_row("SELECT count(*) FROM effects", [], |row| row.get(0))?;
+        if effects != self.effects_met {
+            let mut strange = self.db.prepare(STRANGE_EFFECTS)?;
+            let mut rows = strange.query([])?;
+            let mut told = 0;
             while let Some(row) = rows.next()? {
-                let call = cell(row.get_ref("call_id")?).to_string();
-                let broken =
-                    Violation::new(Law::LogIsTruth, table, "there is a row that the log does not make");
-                self.findings.push(Violation { call: Some(call), ..broken });
+                self.findings.push(unmade("effects", cell(row.get_ref(0)?)));
+                told += 1;
+            }
+            if told == 0 {
+                let problem = format!("there are {effects} rows of {} calls", self.effects_met);
+                self.findings.push(Violation::new(Law::LogIsTruth, "effects", problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_effect(&mut self, call: &CallRow<'_>, made: Option<&EffectRow<'_>>) -> rusqlite::Result<()> {
+        let call_id = &*call.fixed.call_id;
+        let mut rows = self.effect.query([call_id.replacen("c_", "eff_", 1)])?;
+        let found = rows.next()?.map(|row| cells::<{ EffectRow::COLUMNS.len() }>(row, 0));
+        self.effects_met += i64::from(found.is_some());
+        match (found, made) {
+            (None, None) => {}
+            (Some(_), None) => self.findings.push(unmade("effects", Cell::text(call_id))),
+            (None, Some(_)) => {
+                let missing = Violation::new(Law::LogIsTruth, "effects", "the row is missing");
+                self.findings.push(Violation { call: Some(call_id.into()), ..missing });
+            }
+            (Some(found), Some(made)) => {
+                for (column, problem) in differences(&EffectRow::COLUMNS, &found, &made.cells()) {
+                    let broken = Violation::new(Law::LogIsTruth, format!("effects.{column}"), problem);
+                    self.findings.push(Violation { call: Some(call_id.into()), ..broken });
+                }
             }
         }
         Ok(())
     }
 }
 
-impl Target for Compare<'_> {
-    fn call(&mut self, row: &CallRow<'_>) -> Result<(), StoreError> {
-        let version = Version(row.state.version.cast_unsigned());
-        let (columns, place) = (&CallRow::COLUMNS, ("calls", Some(version)));
-        compare(&mut self.calls, columns, &row.cells(), 0, place, self.findings)
-            .map_err(|error| read_error(&error))
-    }
+fn unmade(table: &'static str, call: Cell<'_>) -> Violation {
+    let broken = Violation::new(Law::LogIsTruth, table, "there is a row that the log does not make");
+    Violation { call: Some(call.to_string()), ..broken }
+}
 
-    fn effect(&mut self, row: &EffectRow<'_>) -> Result<(), StoreError> {
-        compare(&mut self.effects, &EffectRow::COLUMNS, &row.cells(), 1, ("effects", None), self.findings)
+impl Target for Compare<'_> {
+    fn call(&mut self, row: &CallRow<'_>, effect: Option<&EffectRow<'_>>) -> Result<(), StoreError> {
+        compare_call(&mut self.calls, row, self.findings)
+            .and_then(|()| self.compare_effect(row, effect))
             .map_err(|error| read_error(&error))
     }
 
@@ -86,30 +126,24 @@ impl Target for Compare<'_> {
     }
 }
 
-/// Compares the next row with the one that should be there; `call` is the column that names the call.
-fn compare<const N: usize>(
-    rows: &mut Rows<'_>,
-    columns: &[&'static str; N],
-    expected: &[Cell<'_>; N],
-    call: usize,
-    (table, version): (&'static str, Option<Version>),
-    findings: &mut Findings,
-) -> rusqlite::Result<()> {
+/// Compares the next row of `calls` with the one that should be there.
+fn compare_call(rows: &mut Rows<'_>, made: &CallRow<'_>, findings: &mut Findings) -> rusqlite::Result<()> {
+    let version = Version(made.state.version.cast_unsigned());
     let mut say = |column: &str, problem: String| {
-        let broken = Violation::new(Law::LogIsTruth, format!("{table}{column}"), problem);
-        let call = expected[call].as_text().map(Into::into);
-        findings.push(Violation { call, version, ..broken });
+        let broken = Violation::new(Law::LogIsTruth, format!("calls{column}"), problem);
+        findings.push(Violation { call: Some(made.fixed.call_id.to_string()), ..broken.at(version) });
     };
     match rows.next()? {
         None => say("", "the row is missing".into()),
         Some(row) => {
-            let found = cells::<N>(row, 0);
+            let (found, expected) = (cells::<{ CallRow::COLUMNS.len() }>(row, 0), made.cells());
             // From a row that is missing or too many, all that follow are out of place: told once for each, not by column.
-            let elsewhere = found[call] != expected[call];
-            let first = if elsewhere { call..call + 1 } else { 0..N };
-            for (column, problem) in
-                differences(&columns[first.clone()], &found[first.clone()], &expected[first])
-            {
+            let compared = if found[0] == expected[0] { 0..expected.len() } else { 0..1 };
+            for (column, problem) in differences(
+                &CallRow::COLUMNS[compared.clone()],
+                &found[compared.clone()],
+                &expected[compared],
+            ) {
                 say(&format!(".{column}"), problem);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::mpsc::SyncSender;
 use rusqlite::Connection;
 
 use super::{ROWS_IN_A_CHUNK, sql_position};
-use crate::domain::id::{Position, ToolName};
+use crate::domain::id::Position;
 use crate::store::StoreError;
 use crate::store::counters::Tally;
 use crate::store::rebuild::{Folding, Made};
@@ -15,12 +15,6 @@ use crate::store::sqlite::row;
 /// Call by call in the order of their first events, the events of each by version.
 const BY_CALL: &str = "SELECT h.id, h.ts, h.call_id, h.event, h.detail, h.version, h.payload, h.hash \
      FROM audit AS c CROSS JOIN audit AS h ON h.call_id = c.call_id WHERE c.version = 1 ORDER BY c.id, h.version";
-
-/// The events that may record an effect, in the order of the log, each with the tool of its call. The tool is read from the
-/// `detail` of the call's first event, which has been compared with its payload by then.
-const SUCCESSES: &str = "SELECT id, ts, call_id, event, detail, version, payload, hash, \
-     (SELECT detail FROM audit AS c WHERE c.call_id = audit.call_id AND c.version = 1) \
-     FROM audit WHERE event = 'succeeded' ORDER BY id";
 
 /// The first event whose call has no beginning.
 const ORPHAN: &str = "SELECT id FROM audit AS a WHERE NOT EXISTS \
@@ -63,16 +57,6 @@ pub(super) fn fold(log: &Connection, send: &SyncSender<(Vec<Made>, u64)>) -> Res
         )));
     }
 
-    let mut successes = log.prepare(SUCCESSES).map_err(sqlite)?;
-    let mut rows = successes.query([]).map_err(sqlite)?;
-    while let Some(row) = rows.next().map_err(sqlite)? {
-        let recorded = row::recorded(row)?;
-        let tool = row.get_ref(8).map_err(sqlite)?.as_str().unwrap_or_default();
-        let tool = ToolName::parse(tool).map_err(|invalid| StoreError::Corrupt(invalid.to_string()))?;
-        if let Some(made) = Made::effect(recorded.entry, tool) {
-            outbox.push(made, folding.events())?;
-        }
-    }
     outbox.flush(folding.events())?;
     moment.finish().map_err(sqlite)?;
     Ok(Folded { counted: folding.counted().clone(), events: folding.events() })

@@ -10,7 +10,7 @@ use crate::store::rebuild::Target;
 use crate::store::sqlite::error::read_error;
 use crate::store::sqlite::verify::schema;
 
-/// The tables, emptied. What becomes of it is up to the transaction it is done in.
+/// The tables, emptied, and made again where somebody has dropped them. What becomes of it is up to the transaction it is done in.
 pub(super) struct Replace<'c> {
     insert_call: Statement<'c>,
     insert_effect: Statement<'c>,
@@ -22,6 +22,7 @@ pub(super) struct Replace<'c> {
 
 impl<'c> Replace<'c> {
     pub(super) fn begin(db: &'c Connection) -> rusqlite::Result<Self> {
+        schema::missing(db)?.values().try_for_each(|missing| db.execute_batch(missing))?;
         let guards = lift_guards(db)?;
         db.execute_batch("DELETE FROM effects; DELETE FROM calls; DELETE FROM counters")?;
         Ok(Self {
@@ -33,17 +34,16 @@ impl<'c> Replace<'c> {
         })
     }
 
-    /// Puts the guards back, and makes what somebody has dropped of the schema.
+    /// Puts the guards back.
     pub(super) fn finish(self) -> rusqlite::Result<()> {
-        self.guards.iter().try_for_each(|guard| self.db.execute_batch(guard))?;
-        schema::missing(self.db)?.iter().try_for_each(|missing| self.db.execute_batch(missing))
+        self.guards.iter().try_for_each(|guard| self.db.execute_batch(guard))
     }
 }
 
 /// Drops the triggers of the tables that are replaced; returns the statements that made them.
 fn lift_guards(db: &Connection) -> rusqlite::Result<Vec<String>> {
-    const GUARDS: &str =
-        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ('calls', 'effects')";
+    const GUARDS: &str = "SELECT name, sql FROM sqlite_master \
+         WHERE type = 'trigger' AND tbl_name IN ('calls', 'effects', 'counters')";
     let mut guards = db.prepare(GUARDS)?;
     let guards = guards.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     let guards: Vec<_> = guards.collect::<rusqlite::Result<_>>()?;
@@ -54,12 +54,9 @@ fn lift_guards(db: &Connection) -> rusqlite::Result<Vec<String>> {
 }
 
 impl Target for Replace<'_> {
-    fn call(&mut self, row: &CallRow<'_>) -> Result<(), StoreError> {
-        execute(&mut self.insert_call, &row.cells())
-    }
-
-    fn effect(&mut self, row: &EffectRow<'_>) -> Result<(), StoreError> {
-        execute(&mut self.insert_effect, &row.cells())
+    fn call(&mut self, row: &CallRow<'_>, effect: Option<&EffectRow<'_>>) -> Result<(), StoreError> {
+        execute(&mut self.insert_call, &row.cells())?;
+        effect.map_or(Ok(()), |effect| execute(&mut self.insert_effect, &effect.cells()))
     }
 
     fn counters(&mut self, counted: &Tally) -> Result<(), StoreError> {

@@ -1,8 +1,7 @@
-//! The log by position: is any missing, and are the tables in its order?
+//! The log by position: is any missing, and is the table of calls in its order?
 //!
-//! Rows of `calls` are in the order in which their keys were taken, rows of `effects` in the order in which they were
-//! recorded. So events of different calls that changed places, which no call's own chain can show, are noticed where a call
-//! begins or has its effect.
+//! Rows of `calls` are in the order in which their keys were taken. So events of different calls that changed places, which
+//! no call's own chain can show, are noticed where a call begins.
 
 use rusqlite::Connection;
 
@@ -12,10 +11,9 @@ use crate::domain::id::Position;
 use crate::domain::law::{Law, Violation};
 use crate::store::verify::Findings;
 
-/// Positions after ?1 up to ?2, at most ?3; with the place of the row that the event made, if it made one.
+/// Positions after ?1 up to ?2, at most ?3; with the place of the call that the event began, if it began one.
 const POSITIONS: &str = "SELECT id, \
-     CASE version WHEN 1 THEN (SELECT rowid FROM calls WHERE call_id = audit.call_id) END, \
-     CASE event WHEN 'succeeded' THEN (SELECT rowid FROM effects WHERE call_id = audit.call_id) END \
+     CASE version WHEN 1 THEN (SELECT rowid FROM calls WHERE call_id = audit.call_id) END \
      FROM audit WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
 
 /// Events that no call's history holds.
@@ -28,7 +26,7 @@ pub(super) fn read(db: &Connection, start: &Start, part: &mut Parts) -> rusqlite
     let mut statement = db.prepare(POSITIONS)?;
     let upto = start.position.0.cast_signed();
     let (mut after, mut last) = (i64::MIN, 0);
-    let (mut calls, mut effects) = (Order::new("calls"), Order::new("effects"));
+    let mut calls = Order::default();
     loop {
         let mut rows = statement.query((after, upto, ROWS_AT_ONCE as i64))?;
         let mut read = 0;
@@ -51,7 +49,6 @@ pub(super) fn read(db: &Connection, start: &Start, part: &mut Parts) -> rusqlite
                 problem.map(|problem| Violation::new(Law::LogIsTruth, "audit.id", problem).in_log(position)),
             );
             calls.next(row.get(1)?, position, &mut part.findings);
-            effects.next(row.get(2)?, position, &mut part.findings);
         }
         part.by_position += read;
         if read < ROWS_AT_ONCE as u64 {
@@ -60,17 +57,13 @@ pub(super) fn read(db: &Connection, start: &Start, part: &mut Parts) -> rusqlite
     }
 }
 
-/// The rows of a table, in the order of the events that made them.
+/// The rows of `calls`, in the order of the events that made them.
+#[derive(Default)]
 struct Order {
-    table: &'static str,
     last: i64,
 }
 
 impl Order {
-    const fn new(table: &'static str) -> Self {
-        Self { table, last: 0 }
-    }
-
     fn next(&mut self, row: Option<i64>, position: Position, findings: &mut Findings) {
         let Some(row) = row else { return };
         if row <= self.last {
@@ -78,7 +71,7 @@ impl Order {
                 "the row of this event is number {row}, after number {} of an earlier event",
                 self.last
             );
-            let broken = Violation::new(Law::LogIsTruth, format!("{}.rowid", self.table), problem);
+            let broken = Violation::new(Law::LogIsTruth, "calls.rowid", problem);
             findings.push(broken.in_log(position));
         }
         self.last = row;

@@ -25,10 +25,10 @@ pub(super) fn check(db: &Connection) -> rusqlite::Result<Vec<Violation>> {
     Ok(broken.collect())
 }
 
-/// The statements that make what is missing of the schema.
-pub(in crate::store::sqlite) fn missing(db: &Connection) -> rusqlite::Result<Vec<String>> {
+/// What is missing of the schema, by name, each with the statement that makes it.
+pub(in crate::store::sqlite) fn missing(db: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
     let found = objects(db)?;
-    Ok(made()?.into_iter().filter(|(name, _)| !found.contains_key(name)).map(|(_, sql)| sql).collect())
+    Ok(made()?.into_iter().filter(|(name, _)| !found.contains_key(name)).collect())
 }
 
 /// Each object of the schema as this program makes it.

@@ -44,7 +44,7 @@ pub(super) fn read(
     let mut statements = [
         db.prepare(&select("audit", "id", &EVENT_COLUMNS, "i.call_id, i.version"))?,
         db.prepare(&select("calls", "rowid", &CallRow::COLUMNS, "i.call_id"))?,
-        db.prepare(&select("effects", "rowid", &EffectRow::COLUMNS, "i.call_id"))?,
+        db.prepare(&select("effects", "effect_id", &EffectRow::COLUMNS, "i.call_id"))?,
     ];
     let mut last = range.after.clone();
     loop {
@@ -98,11 +98,11 @@ pub(super) fn read(
 /// The first of a table's own columns in [`select`].
 const FIRST: usize = 2;
 
-/// Reads `table` by an index that begins with the call id. Column 0 is the call id in the index, 1 the row's number.
-fn select(table: &str, rowid: &str, columns: &[&str], order: &str) -> String {
+/// Reads `table` by an index that begins with the call id. Column 0 is the call id in the index, 1 the key of the row.
+fn select(table: &str, key: &str, columns: &[&str], order: &str) -> String {
     let columns = columns.iter().map(|column| format!("t.{column}")).collect::<Vec<_>>().join(", ");
     format!(
-        "SELECT i.call_id, t.{rowid}, {columns} FROM {table} AS i CROSS JOIN {table} AS t ON t.{rowid} = i.{rowid} \
+        "SELECT i.call_id, t.{key}, {columns} FROM {table} AS i CROSS JOIN {table} AS t ON t.{key} = i.{key} \
          WHERE i.call_id > ?1 AND i.call_id <= ?2 ORDER BY {order}"
     )
 }
