@@ -2,6 +2,7 @@
 
 mod again;
 mod args;
+mod bench;
 mod call;
 mod config;
 mod exit;
@@ -46,6 +47,7 @@ enum Command {
     Log(log::Log),
     Verify(verify::Verify),
     Rebuild(rebuild::Rebuild),
+    Bench(bench::Bench),
 }
 
 /// Parses the command line, runs the command and returns what the process exits with.
@@ -71,6 +73,7 @@ pub fn run() -> ExitCode {
             Command::Log(log) => log.run().await,
             Command::Verify(verify) => verify.run().await,
             Command::Rebuild(rebuild) => rebuild.run().await,
+            Command::Bench(bench) => bench.run().await,
         }
     });
     match done {

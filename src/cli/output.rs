@@ -50,7 +50,7 @@ pub(super) fn explain(refusal: &clap::Error) -> Exit {
 }
 
 /// Writes a line of data. That its reader has gone (`| true`) changes nothing about how the command ends.
-fn emit(line: &str) -> Result<(), Failure> {
+pub(super) fn emit(line: &str) -> Result<(), Failure> {
     write_line(line).map(drop)
 }
 
@@ -90,6 +90,15 @@ pub(super) fn emit_object(json: &str, format: Format) -> Result<(), Failure> {
             emit(&table.trim_fmt())
         }
     }
+}
+
+/// Shows names and what they stand for, as a table.
+pub(super) fn emit_pairs(pairs: &[(&str, String)]) -> Result<(), Failure> {
+    let mut table = table();
+    for (name, value) in pairs {
+        table.add_row([*name, value.as_str()]);
+    }
+    emit(&table.trim_fmt())
 }
 
 /// Shows many objects: as they came, or as rows with these columns.
