@@ -19,6 +19,7 @@ mod source;
 mod stats;
 mod verify;
 
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -50,13 +51,19 @@ enum Command {
     Bench(bench::Bench),
 }
 
+/// One thread fewer than there are cores, because the writer of the store, which every call waits for, needs one to itself.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    tokio::runtime::Builder::new_multi_thread().worker_threads((cores - 1).max(1)).enable_all().build()
+}
+
 /// Parses the command line, runs the command and returns what the process exits with.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(refusal) => return output::explain(&refusal).into(),
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
             output::complain(&format!("the runtime cannot start: {error}"));
