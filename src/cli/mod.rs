@@ -3,6 +3,7 @@
 mod again;
 mod args;
 mod call;
+mod chaos;
 mod config;
 mod exit;
 mod get;
@@ -46,6 +47,8 @@ enum Command {
     Log(log::Log),
     Verify(verify::Verify),
     Rebuild(rebuild::Rebuild),
+    /// Make things go wrong on purpose, and see what comes of it.
+    Chaos(chaos::Chaos),
 }
 
 /// Parses the command line, runs the command and returns what the process exits with.
@@ -71,6 +74,7 @@ pub fn run() -> ExitCode {
             Command::Log(log) => log.run().await,
             Command::Verify(verify) => verify.run().await,
             Command::Rebuild(rebuild) => rebuild.run().await,
+            Command::Chaos(chaos) => chaos.run().await,
         }
     });
     match done {

@@ -1,0 +1,29 @@
+//! `callonce chaos`: makes things go wrong on purpose, and shows what comes of it.
+
+mod proxy;
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+
+/// Make things go wrong on purpose.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(super) struct Chaos {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Stand before any HTTP service and lose, delay, double or cut what passes.
+    Proxy(proxy::Proxy),
+}
+
+impl Chaos {
+    pub(super) async fn run(self) -> Result<Exit, Failure> {
+        match self.command {
+            Command::Proxy(proxy) => proxy.run().await,
+        }
+    }
+}
