@@ -1,0 +1,7 @@
+//! Does what fails on purpose fail as it says, and does it say all that it did?
+
+mod choosing;
+mod ending;
+mod modes;
+mod passing;
+mod upstream;
