@@ -1,6 +1,12 @@
 //! `callonce chaos`: makes things go wrong on purpose, and shows what comes of it.
 
+mod faulty;
+mod history;
 mod proxy;
+mod run;
+mod scenario;
+mod stage;
+mod story;
 
 use clap::{Args, Subcommand};
 
@@ -18,12 +24,15 @@ pub(super) struct Chaos {
 enum Command {
     /// Stand before any HTTP service and lose, delay, double or cut what passes.
     Proxy(proxy::Proxy),
+    /// Play scenarios in which things go wrong, and judge what comes of them.
+    Run(run::Run),
 }
 
 impl Chaos {
     pub(super) async fn run(self) -> Result<Exit, Failure> {
         match self.command {
             Command::Proxy(proxy) => proxy.run().await,
+            Command::Run(run) => run.run().await,
         }
     }
 }

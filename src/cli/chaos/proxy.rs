@@ -118,7 +118,12 @@ impl Proxy {
         let address = listener.local_addr().unwrap_or(self.listen);
         let stop = CancellationToken::new();
         // Before the greeting: whoever has read it may send one.
-        stop_on_signals(&stop)?;
+        let signalled = signalled()?;
+        let cancel = stop.clone();
+        tokio::spawn(async move {
+            signalled.await;
+            cancel.cancel();
+        });
         say(&format!("{} on http://{address}, before {}", mode.name(), self.upstream));
         if let Which::Share { seed, .. } = which {
             say(&format!("the same requests are drawn again by --seed {seed}"));
@@ -173,21 +178,18 @@ impl Proxy {
     }
 }
 
-/// Ends the proxy at the first SIGTERM or SIGINT.
-fn stop_on_signals(stop: &CancellationToken) -> Result<(), Failure> {
+/// Begins to catch SIGTERM and SIGINT, and resolves at the first of them.
+pub(super) fn signalled() -> Result<impl Future<Output = ()>, Failure> {
     let caught = |kind| {
         signal(kind).map_err(|error| Failure::new(Exit::Config, format!("signals cannot be caught: {error}")))
     };
     let (mut terminate, mut interrupt) = (caught(SignalKind::terminate())?, caught(SignalKind::interrupt())?);
-    let stop = stop.clone();
-    tokio::spawn(async move {
+    Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        stop.cancel();
-    });
-    Ok(())
+    })
 }
 
 /// Writes each line of evidence at once, and counts.
