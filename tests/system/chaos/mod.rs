@@ -4,4 +4,5 @@ mod choosing;
 mod ending;
 mod modes;
 mod passing;
+mod scenarios;
 mod upstream;
