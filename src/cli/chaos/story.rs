@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use reqwest::Method;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -59,7 +59,7 @@ struct Expected {
 }
 
 /// What a server says it has stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counted {
     pub(super) calls: u64,
     pub(super) effects: u64,
@@ -155,14 +155,14 @@ impl Story {
     }
 
     /// Demands that these are the same.
-    pub(super) fn expect<T: PartialEq + std::fmt::Debug>(
+    pub(super) fn expect<T: PartialEq + Serialize>(
         &mut self,
         what: impl Into<String>,
         found: T,
         wanted: T,
     ) -> Result<(), Failure> {
         let holds = found == wanted;
-        let found = (!holds).then(|| format!("{found:?} instead of {wanted:?}"));
+        let found = (!holds).then(|| format!("{} instead of {}", raw(&found), raw(&wanted)));
         self.verdict(Expected { what: what.into(), holds, found })
     }
 
