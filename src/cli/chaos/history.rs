@@ -127,8 +127,7 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, body: &str) -> Result<Answer, ClientError> {
-        let body = body.to_owned();
-        Ok(Answer { status, body })
+        Ok(Answer { status, retry_after: None, body: body.to_owned() })
     }
 
     fn call(id: &str, status: &str, is_final: bool, result: u32) -> String {
