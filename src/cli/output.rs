@@ -50,7 +50,7 @@ pub(super) fn explain(refusal: &clap::Error) -> Exit {
 }
 
 /// Writes a line of data. That its reader has gone (`| true`) changes nothing about how the command ends.
-fn emit(line: &str) -> Result<(), Failure> {
+pub(super) fn emit(line: &str) -> Result<(), Failure> {
     write_line(line).map(drop)
 }
 

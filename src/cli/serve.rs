@@ -225,7 +225,7 @@ async fn await_signals(signals: Option<[Signal; 2]>, shutdown: CancellationToken
 }
 
 /// A connection is a file: the default limit of many systems (1,024) is below the connection cap.
-fn raise_file_limit() {
+pub(super) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::config::duration;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{complain, emit_next, say};
+use crate::cli::serve::raise_file_limit;
 use crate::cli::source::raw;
 use crate::engine::clock::Stopwatch;
 use crate::engine::ids;
@@ -112,6 +113,7 @@ impl Proxy {
     pub(super) async fn run(self) -> Result<Exit, Failure> {
         let mode = self.mode()?;
         let which = self.which();
+        raise_file_limit();
         let listener = TcpListener::bind(self.listen).await.map_err(|error| {
             Failure::new(Exit::Config, format!("--listen {}: cannot listen there: {error}", self.listen))
         })?;

@@ -9,7 +9,7 @@ use super::proxy::signalled;
 use super::scenario::Scenario;
 use super::story::Told;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::output::{Format, Output, emit_next, emit_rows, say};
+use crate::cli::output::{Format, Output, emit, emit_rows, say};
 use crate::cli::source::raw;
 use crate::engine::clock::Stopwatch;
 
@@ -113,13 +113,13 @@ impl Run {
             Format::Table => {
                 let (program, folder) = (program.display(), std::env::temp_dir());
                 let folder = folder.display();
-                emit_next(&format!(
+                emit(&format!(
                     "each scenario would run `{program} serve` on a database in a new folder of {folder}, and remove both:"
                 ))?;
                 for Plan { scenario, does, demands } in plans {
-                    emit_next(&format!("{scenario}\n  does:    {does}\n  demands: {demands}"))?;
+                    emit(&format!("{scenario}\n  does:    {does}\n  demands: {demands}"))?;
                 }
-                emit_next("nothing was done")?;
+                emit("nothing was done")?;
             }
         }
         Ok(Exit::Done)
@@ -132,7 +132,7 @@ impl Run {
         for scenario in scenarios {
             let story = scenario.play(program, format).await?;
             if format == Format::Ndjson {
-                emit_next(raw(&story).get())?;
+                emit(raw(&story).get())?;
             }
             told.push(story);
         }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::history::{Call, History, Line};
 use super::stage::{PATIENCE, Stage};
 use crate::cli::exit::Failure;
-use crate::cli::output::{Format, emit_next};
+use crate::cli::output::{Format, emit};
 use crate::cli::source::raw;
 use crate::cli::verify::FindingView;
 use crate::domain::id::{IdemKey, Position};
@@ -86,7 +86,8 @@ impl Story {
 
     fn print(&self, line: &str) -> Result<(), Failure> {
         match self.format {
-            Format::Table => emit_next(line),
+            // Not `emit_next`: a scenario whose reader has gone is played to its end, and cleans up.
+            Format::Table => emit(line),
             // Told when it is whole.
             Format::Json | Format::Ndjson => Ok(()),
         }

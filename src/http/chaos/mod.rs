@@ -42,9 +42,9 @@ use self::pick::{Only, Picker, Which};
 use self::socket::{Cutter, Socket};
 use self::upstream::Upstream;
 
-/// Client connections at one time: two files each with the one to upstream, below the usual limit of 4,096. More wait in
-/// the listen queue.
-const MAX_CONNECTIONS: usize = 1_500;
+/// Client connections at one time: up to three files each with those to upstream, within what most systems let a process
+/// have if it asks. More wait in the listen queue.
+const MAX_CONNECTIONS: usize = 1_000;
 /// Pause after an `accept` that failed for want of something, such as a file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

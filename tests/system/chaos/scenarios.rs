@@ -98,6 +98,21 @@ fn a_server_that_does_not_come_up_is_no_verdict() {
 }
 
 #[test]
+fn a_reader_who_has_enough_does_not_stop_the_cleaning_up() {
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut command = Command::new(PROGRAM);
+    command.env_clear().env("TMPDIR", home.path()).args(["chaos", "run", "--new-key"]);
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program runs");
+    // As `| head -n 1` does.
+    let mut first = String::new();
+    BufReader::new(run.stdout.take().expect("it is piped")).read_line(&mut first).expect("it says something");
+    assert!(first.starts_with("[chaos] new-key: "), "{first}");
+    assert_eq!(run.wait().expect("it is our child").code(), Some(0));
+    assert!(is_empty(home.path()));
+    assert_eq!(processes_in(home.path()), Vec::<String>::new());
+}
+
+#[test]
 fn an_interrupt_leaves_nothing_behind() {
     for signal in [Signal::INT, Signal::TERM] {
         let home = tempfile::tempdir().expect("a temporary folder can be made");
