@@ -4,6 +4,7 @@
 //! already carried the request away. So it is done by a task of its own; the side of the client only waits for that.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -187,8 +188,14 @@ impl<W: Witness> Proxy<W> {
             // Nobody hears it if the client has left.
             let _ = tell.send(work.await);
         }));
-        // Only a proxy that is stopped does not tell.
-        hear.await.unwrap_or_else(|_| Err(Refusal::new(StatusCode::BAD_GATEWAY, "the proxy is stopping")))
+        match hear.await {
+            Ok(done) => done,
+            // The connection is cut as well, without an answer.
+            Err(_) if self.stop.is_cancelled() => pending().await,
+            Err(_) => {
+                Err(Refusal::new(StatusCode::BAD_GATEWAY, "the proxy failed; what became of it is unknown"))
+            }
+        }
     }
 
     fn sending(&self, parts: Parts, client: &Client<W>) -> Sending<W> {
