@@ -51,7 +51,8 @@ fn argument(text: &str) -> Result<(String, Value), String> {
     Ok((name.into(), value))
 }
 
-fn all(typed: &str) -> Result<Value, String> {
+/// All arguments as one object: in place, from a file or from stdin.
+pub(super) fn all(typed: &str) -> Result<Value, String> {
     if typed.trim().is_empty() {
         return Ok(Value::Object(vec![]));
     }

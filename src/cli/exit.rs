@@ -29,6 +29,8 @@ pub(super) enum Exit {
     Locked = 75,
     /// The configuration cannot work.
     Config = 78,
+    /// A signal ended it, as shells report an interrupt.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

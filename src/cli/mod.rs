@@ -2,6 +2,7 @@
 
 mod again;
 mod args;
+mod bench;
 mod call;
 mod chaos;
 mod config;
@@ -19,6 +20,7 @@ mod source;
 mod stats;
 mod verify;
 
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -49,6 +51,13 @@ enum Command {
     Rebuild(rebuild::Rebuild),
     /// Make things go wrong on purpose, and see what comes of it.
     Chaos(chaos::Chaos),
+    Bench(bench::Bench),
+}
+
+/// One thread fewer than there are cores, because the writer of the store, which every call waits for, needs one to itself.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    tokio::runtime::Builder::new_multi_thread().worker_threads((cores - 1).max(1)).enable_all().build()
 }
 
 /// Parses the command line, runs the command and returns what the process exits with.
@@ -57,7 +66,7 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(refusal) => return output::explain(&refusal).into(),
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
             output::complain(&format!("the runtime cannot start: {error}"));
@@ -75,6 +84,7 @@ pub fn run() -> ExitCode {
             Command::Verify(verify) => verify.run().await,
             Command::Rebuild(rebuild) => rebuild.run().await,
             Command::Chaos(chaos) => chaos.run().await,
+            Command::Bench(bench) => bench.run().await,
         }
     });
     match done {

@@ -92,6 +92,15 @@ pub(super) fn emit_object(json: &str, format: Format) -> Result<(), Failure> {
     }
 }
 
+/// Shows names and what they stand for, as a table.
+pub(super) fn emit_pairs(pairs: &[(&str, String)]) -> Result<(), Failure> {
+    let mut table = table();
+    for (name, value) in pairs {
+        table.add_row([*name, value.as_str()]);
+    }
+    emit(&table.trim_fmt())
+}
+
 /// Shows many objects: as they came, or as rows with these columns.
 pub(super) fn emit_rows(
     objects: &[Box<serde_json::value::RawValue>],

@@ -8,7 +8,7 @@ use callonce::store::record::Snapshot;
 use callonce::store::sqlite::rebuild::RebuildError;
 use callonce::store::sqlite::{OpenError, Options, SqliteStore};
 use callonce::testing::many_calls;
-use callonce::testing::random_calls::{request, submit};
+use callonce::testing::random_calls::{request, request_with, submit};
 
 use crate::place::{
     CALLS, Place, SECOND_TRY, SUCCEEDED, claimed_earlier, does, dump, id, random_life, settled,
@@ -69,6 +69,24 @@ async fn whatever_was_in_the_tables_is_replaced() {
     does(&store, &Snapshot::absent(), submit(&request(99))).await;
     store.close().await;
     assert_eq!(place.findings(), []);
+}
+
+/// A key whose row was taken away is free again, and then leads to two calls: the second one is named.
+#[tokio::test]
+async fn a_key_that_led_to_two_calls_is_named() {
+    let place = Place::new();
+    let store = place.open();
+    let first = does(&store, &Snapshot::absent(), submit(&request(1))).await;
+    store.close().await;
+    place.execute("DELETE FROM calls");
+    let key = first.call.request().unwrap().key.clone();
+    let store = place.open();
+    does(&store, &Snapshot::absent(), submit(&request_with(2, key.as_str(), "sleep", "{}", None))).await;
+    store.close().await;
+    let before = place.tables();
+    let refusal = place.rebuild().unwrap_err().to_string();
+    assert!(refusal.contains(&id(2)) && refusal.contains(&format!("`{key}`")), "{refusal}");
+    assert_eq!(place.tables(), before);
 }
 
 /// What the log says cannot be believed: it is named, and nothing changes.

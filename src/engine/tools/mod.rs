@@ -149,6 +149,11 @@ impl Registry {
         Ok(())
     }
 
+    /// The terms of the tool with this name, if it is registered.
+    pub fn terms(&self, name: &ToolName) -> Option<Terms> {
+        self.get(name).map(|tool| tool.terms())
+    }
+
     pub(super) fn get(&self, name: &ToolName) -> Option<&Arc<dyn Tool>> {
         self.0.get(name)
     }

@@ -1,5 +1,6 @@
 //! The commands as people run them: what they send, show and exit with.
 
+mod benching;
 mod calling;
 mod doubting;
 mod following;

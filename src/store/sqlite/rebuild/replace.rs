@@ -1,6 +1,7 @@
 //! Puts the rows that the log makes in place of those that are there.
 
-use rusqlite::{Connection, Statement, ToSql, params_from_iter, types::ToSqlOutput, types::ValueRef};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, Statement, ToSql, params_from_iter};
 
 use crate::store::StoreError;
 use crate::store::cell::Cell;
@@ -55,14 +56,24 @@ fn lift_guards(db: &Connection) -> rusqlite::Result<Vec<String>> {
 
 impl Target for Replace<'_> {
     fn call(&mut self, row: &CallRow<'_>, effect: Option<&EffectRow<'_>>) -> Result<(), StoreError> {
-        execute(&mut self.insert_call, &row.cells())?;
-        effect.map_or(Ok(()), |effect| execute(&mut self.insert_effect, &effect.cells()))
+        execute(&mut self.insert_call, &row.cells()).map_err(|error| {
+            if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
+                return read_error(&error);
+            }
+            let (call, key) = (&row.fixed.call_id, row.fixed.idem_key);
+            StoreError::Corrupt(format!(
+                "the call {call} has the key `{key}` of a call before it in the log: {error}"
+            ))
+        })?;
+        let effect = effect.map_or(Ok(()), |effect| execute(&mut self.insert_effect, &effect.cells()));
+        effect.map_err(|error| read_error(&error))
     }
 
     fn counters(&mut self, counted: &Tally) -> Result<(), StoreError> {
         counted.iter().try_for_each(|(counter, value)| {
             let name = counter.to_string();
             execute(&mut self.insert_counter, &[Cell::text(&name), Cell::Integer(value)])
+                .map_err(|error| read_error(&error))
         })
     }
 }
@@ -72,8 +83,8 @@ fn insert(table: &str, columns: &[&str]) -> String {
     format!("INSERT INTO {table} ({}) VALUES ({places})", columns.join(", "))
 }
 
-fn execute(statement: &mut Statement<'_>, cells: &[Cell<'_>]) -> Result<(), StoreError> {
-    statement.execute(params_from_iter(cells)).map(drop).map_err(|error| read_error(&error))
+fn execute(statement: &mut Statement<'_>, cells: &[Cell<'_>]) -> rusqlite::Result<()> {
+    statement.execute(params_from_iter(cells)).map(drop)
 }
 
 impl ToSql for Cell<'_> {
