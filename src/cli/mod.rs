@@ -49,7 +49,6 @@ enum Command {
     Log(log::Log),
     Verify(verify::Verify),
     Rebuild(rebuild::Rebuild),
-    /// Make things go wrong on purpose, and see what comes of it.
     Chaos(chaos::Chaos),
     Bench(bench::Bench),
 }

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 
-/// Make things go wrong on purpose.
+/// Make things go wrong on purpose, and see what comes of it.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(super) struct Chaos {
@@ -22,9 +22,7 @@ pub(super) struct Chaos {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Stand before any HTTP service and lose, delay, double or cut what passes.
     Proxy(proxy::Proxy),
-    /// Play scenarios in which things go wrong, and judge what comes of them.
     Run(run::Run),
 }
 
