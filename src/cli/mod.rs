@@ -4,6 +4,7 @@ mod again;
 mod args;
 mod bench;
 mod call;
+mod chaos;
 mod config;
 mod exit;
 mod get;
@@ -48,6 +49,7 @@ enum Command {
     Log(log::Log),
     Verify(verify::Verify),
     Rebuild(rebuild::Rebuild),
+    Chaos(chaos::Chaos),
     Bench(bench::Bench),
 }
 
@@ -80,6 +82,7 @@ pub fn run() -> ExitCode {
             Command::Log(log) => log.run().await,
             Command::Verify(verify) => verify.run().await,
             Command::Rebuild(rebuild) => rebuild.run().await,
+            Command::Chaos(chaos) => chaos.run().await,
             Command::Bench(bench) => bench.run().await,
         }
     });

@@ -54,7 +54,7 @@ struct Told<'a> {
 
 /// A broken fact.
 #[derive(Serialize)]
-struct FindingView<'a> {
+pub(super) struct FindingView<'a> {
     law: &'static str,
     call_id: Option<&'a str>,
     version: Option<u64>,
@@ -124,7 +124,7 @@ pub(super) fn speed(events: u64, elapsed: Duration) -> (f64, u64) {
 }
 
 impl<'a> FindingView<'a> {
-    fn of(violation: &'a Violation) -> Self {
+    pub(super) fn of(violation: &'a Violation) -> Self {
         Self {
             law: violation.law.number(),
             call_id: violation.call.as_deref(),

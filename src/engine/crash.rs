@@ -1,4 +1,4 @@
-//! Named points at which a process can be told to die, to show that dying there loses and doubles nothing.
+//! Named points at which a process can be told to die, or a worker to stall, to show that this loses and doubles nothing.
 //!
 //! Armed only by `serve --chaos` and in tests; otherwise a point costs one look at an empty option.
 
@@ -37,6 +37,12 @@ pub const OFFLINE_POINTS: [&str; 1] = ["rebuild.half_way"];
 pub const CRASH_AFTER_COMMIT: &str = "_crash_after_commit";
 /// The args member that kills the process after the tool ran, before its outcome is committed.
 pub const CRASH_BEFORE_COMMIT: &str = "_crash_before_commit";
+/// The args member that keeps the first attempt from reporting until a newer one has begun, as a worker that is stopped
+/// for longer than its lease.
+pub const STALL_BEFORE_REPORT: &str = "_stall_before_report";
+
+/// All of these members; each is refused by a server that is not armed.
+pub const MEMBERS: [&str; 3] = [CRASH_AFTER_COMMIT, CRASH_BEFORE_COMMIT, STALL_BEFORE_REPORT];
 
 /// Where to die.
 #[derive(Debug, Clone, Default)]
@@ -83,8 +89,8 @@ impl CrashPoints {
         self.0.is_some()
     }
 
-    /// Whether there is a point to die at between the claim of a call and its outcome: one that is set, or one that the
-    /// call asks for itself.
+    /// Whether something is to happen between the claim of a call and its outcome: at a point that is set, or because the
+    /// call asks for it itself.
     pub fn parts_claim_from_outcome(&self, asked: bool) -> bool {
         self.0.as_ref().is_some_and(|armed| {
             asked

@@ -30,6 +30,12 @@ pub fn chance() -> f64 {
     random as f64 / (1u64 << BITS) as f64
 }
 
+/// Where a random sequence begins that somebody may want to draw again: short enough to be typed.
+pub fn seed() -> u64 {
+    // The low bits of a version 4 UUID are all random.
+    Uuid::new_v4().as_u128() as u64 & u64::from(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

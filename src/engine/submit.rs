@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::crash::{CRASH_AFTER_COMMIT, CRASH_BEFORE_COMMIT};
+use super::crash::MEMBERS;
 use super::observe::Happening;
 use super::{Engine, EngineError, ids};
 use crate::domain::call::Request;
@@ -109,7 +109,7 @@ impl<S: Store> Engine<S> {
             let known = tools.names().join(", ");
             EngineError::Invalid(format!("tool: there is no tool `{}`; there are {known}", submission.tool))
         })?;
-        for member in [CRASH_AFTER_COMMIT, CRASH_BEFORE_COMMIT] {
+        for member in MEMBERS {
             if submission.args.get(member).is_some() && !self.inner.settings.crash.is_armed() {
                 let problem =
                     format!("args.{member}: crash points work only on a server started with --chaos");

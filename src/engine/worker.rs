@@ -6,10 +6,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::clock::Stopwatch;
-use super::crash::{CRASH_AFTER_COMMIT, CRASH_BEFORE_COMMIT};
+use super::crash::{CRASH_AFTER_COMMIT, CRASH_BEFORE_COMMIT, STALL_BEFORE_REPORT};
 use super::observe::Happening;
 use super::pool::Lane;
 use super::tools::{Invocation, Outcome, Tool};
+use super::wait::Until;
 use super::{Engine, EngineError};
 use crate::domain::call::{Call, Effect, Failure, Request};
 use crate::domain::command::{Claim, Command, Fail, Recover, Succeed};
@@ -23,6 +24,8 @@ use crate::store::{Snapshot, Store};
 
 /// How long to wait before an outcome that the store would not take is offered again.
 const RECORD_AGAIN: Duration = Duration::from_millis(200);
+/// How long a worker that is made to stall waits for the same thing: beyond any lease, so that it only looks once.
+const LONG: Duration = Duration::from_secs(3600);
 
 impl<S: Store> Engine<S> {
     /// Runs one attempt of a pending call. Whatever goes wrong, the call is left as something can find it.
@@ -31,8 +34,9 @@ impl<S: Store> Engine<S> {
         if self.inner.stop.is_cancelled() {
             return self.inner.pool.leave(request.call_id);
         }
-        let dies_between = asks_for(&request, CRASH_BEFORE_COMMIT);
-        match lane.tool.terms().local && !self.inner.settings.crash.parts_claim_from_outcome(dies_between) {
+        let comes_between =
+            asks_for(&request, CRASH_BEFORE_COMMIT) || asks_for(&request, STALL_BEFORE_REPORT);
+        match lane.tool.terms().local && !self.inner.settings.crash.parts_claim_from_outcome(comes_between) {
             true => self.attempt_at_once(lane, pending, &request).await,
             false => self.attempt_in_steps(lane, pending, &request).await,
         }
@@ -78,6 +82,9 @@ impl<S: Store> Engine<S> {
         crash.pass("worker.after_claim");
         let ended = self.run(lane.tool.as_ref(), request, number, policy.time_limit).await;
         crash.pass_if(asks_for(request, CRASH_BEFORE_COMMIT), "worker.after_tool");
+        if number == 1 && crash.is_armed() && asks_for(request, STALL_BEFORE_REPORT) {
+            self.outlive_the_lease(&claimed, request, number).await;
+        }
         if self.record(claimed, number, ended, &policy).await {
             crash.pass_if(asks_for(request, CRASH_AFTER_COMMIT), "worker.after_commit");
         }
@@ -134,6 +141,20 @@ impl<S: Store> Engine<S> {
             ran: watch.elapsed(),
         });
         ended
+    }
+
+    /// Keeps what it knows to itself until a newer attempt has begun, or nothing can begin any more.
+    async fn outlive_the_lease(&self, claimed: &Snapshot, request: &Request, number: u32) {
+        let mut version = claimed.version;
+        while !self.inner.stop.is_cancelled() {
+            let moved = self.wait(request.call_id, Until::Changed(version), LONG).await;
+            let Ok(Some(snapshot)) = moved else { return };
+            let open = matches!(snapshot.call, Call::Pending { .. } | Call::Running { .. });
+            if snapshot.call.attempts() > number || !open {
+                return;
+            }
+            version = snapshot.version;
+        }
     }
 
     /// Records how the attempt ended; keeps trying while the store is out of order, because what is to be recorded

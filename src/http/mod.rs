@@ -13,11 +13,13 @@
 //! | [`wire`] | what does the body say, and how is a call written? |
 //! | [`error`] | how does a refusal look? |
 //!
-//! A handler sees the engine and the domain, never the store. [`client`] needs no server at all.
+//! A handler sees the engine and the domain, never the store. [`client`] needs no server at all,
+//! and [`chaos`], a proxy that fails on purpose, serves before any.
 
 pub mod accept;
 mod answer;
 pub mod body;
+pub mod chaos;
 pub mod client;
 mod connection;
 pub mod error;

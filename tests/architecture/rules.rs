@@ -21,7 +21,7 @@ const CLOCKS: &[&str] = &["SystemTime::now", "Instant::now"];
 pub const ANY: &[&str] = &["*"];
 
 /// One rule a folder.
-pub const RULES: [Rule; 10] = [
+pub const RULES: [Rule; 11] = [
     Rule {
         folder: "src/domain/",
         ours: &[],
@@ -91,6 +91,22 @@ pub const RULES: [Rule; 10] = [
         ours: &["domain"],
         crates: &["httpdate", "percent_encoding", "reqwest", "serde", "serde_json", "thiserror", "tokio"],
         never: &[],
+    },
+    // A proxy stands before any service: it knows nothing of ours.
+    Rule {
+        folder: "src/http/chaos/",
+        ours: &[],
+        crates: &[
+            "bytes",
+            "http_body_util",
+            "hyper",
+            "hyper_util",
+            "serde",
+            "thiserror",
+            "tokio",
+            "tokio_util",
+        ],
+        never: &["crate::http::client", "crate::http::wire", "std::fs"],
     },
     Rule {
         folder: "src/cli/",

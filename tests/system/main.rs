@@ -1,5 +1,6 @@
 //! Does the real process keep its promise? The program itself, a real file, real sockets, a real kill -9.
 
+mod chaos;
 mod cli;
 mod crashes;
 mod disks;

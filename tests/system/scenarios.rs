@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use super::harness::{Answer, CHARGE, Client, HoldingProxy, Home, all_at_once, post_text};
+use super::harness::{Answer, CHARGE, Client, Home, Proxy, all_at_once, post_text};
 
 fn effects(client: &Client) -> i64 {
     client.stats()["effects"].as_i64().expect("it is a number")
@@ -183,22 +183,22 @@ fn crash_after_commit_then_restart() {
 fn delay_response_then_retry_same_key() {
     let home = Home::new();
     let server = home.serve();
-    let proxy = HoldingProxy::before(server.address);
+    // Later than any test waits.
+    let proxy = Proxy::before(server.address, &["--mode", "delay-response", "--delay", "1h"]);
     let mut waiting = proxy.client().connect().expect("the proxy listens");
     waiting.write_all(post_text("demo-1", "", CHARGE).as_bytes()).expect("the proxy reads");
-    let held = Answer::read(&proxy.answer()).expect("the server has answered");
+    let client = server.client();
+    let held = client.reaches("demo-1", "succeeded");
 
     // The client has heard nothing, gives up, and cannot know what became of its request.
     waiting.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout can be set");
     waiting.read(&mut [0]).expect_err("the answer is held");
     drop(waiting);
+    let evidence = proxy.evidence();
+    assert_eq!((&evidence["upstream"], &evidence["client"]), (&[202].as_slice().into(), &"gave-up".into()));
 
-    let client = server.client();
     let again = client.settle("demo-1", CHARGE);
-    assert_eq!(again.call_id(), held.call_id());
-    assert_eq!(again.text("status"), "succeeded");
-    proxy.release();
-    assert_eq!(client.by_key("demo-1").body, again.body);
+    assert_eq!(again.body, held.body);
     assert_eq!(effects(&client), 1);
     assert_eq!(home.db().events("demo-1"), ["created", "claimed", "succeeded"]);
     home.db().keeps_the_laws();

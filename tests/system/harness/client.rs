@@ -87,11 +87,16 @@ impl Client {
 
     /// Sends these bytes and reads one answer to its end.
     pub fn send(&self, request: &str) -> io::Result<Answer> {
+        Answer::read(&self.talk(request.as_bytes())?)
+    }
+
+    /// Sends these bytes and returns all that comes back until the connection is closed.
+    pub fn talk(&self, request: &[u8]) -> io::Result<Vec<u8>> {
         let mut stream = self.connect()?;
-        stream.write_all(request.as_bytes())?;
+        stream.write_all(request)?;
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes)?;
-        Answer::read(&bytes)
+        Ok(bytes)
     }
 }
 

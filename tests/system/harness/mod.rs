@@ -15,8 +15,8 @@ pub use command::{Done, callonce, callonce_reading, callonce_with};
 pub use db::Db;
 pub use injection::Injection;
 pub use listener::{Listener, Reply, Request};
-pub use patience::until;
-pub use proxy::HoldingProxy;
+pub use patience::{PATIENCE, until};
+pub use proxy::Proxy;
 pub use server::{Exit, Home, PROGRAM, Server, Start};
 
 /// The body of a call that moves 100, once.

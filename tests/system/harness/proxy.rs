@@ -1,65 +1,75 @@
-//! A TCP proxy that lets a request through and holds the answer, so that its client gives up before it comes.
+//! The faulty proxy as a process, and the evidence that it writes.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use rustix::process::Signal;
+use serde_json::Value;
 
 use super::client::Client;
-use super::patience::PATIENCE;
+use super::patience::{PATIENCE, until};
+use super::server::{Exit, PROGRAM, Process};
 
-/// Holds the answer to one request until it is told to let go.
-pub struct HoldingProxy {
+/// A proxy that listens. Killed when this is dropped.
+pub struct Proxy {
     pub address: SocketAddr,
-    /// Hears of the answer once it is there, and held.
-    held: Receiver<Vec<u8>>,
-    release: Sender<()>,
-    /// What the client did with the answer in the end.
-    thread: JoinHandle<io::Result<()>>,
+    process: Process,
+    evidence: Receiver<Value>,
 }
 
-impl HoldingProxy {
-    pub fn before(upstream: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let address = listener.local_addr().expect("it is bound");
-        let (tell, held) = channel();
-        let (release, released) = channel();
-        let thread = std::thread::spawn(move || {
-            let (client, _) = listener.accept()?;
-            let mut server = TcpStream::connect(upstream)?;
-            pass_on(client.try_clone()?, server.try_clone()?);
-            let mut answer = Vec::new();
-            server.read_to_end(&mut answer)?;
-            let _ = tell.send(answer.clone());
-            // Either word lets go: to be told so, or that nobody can tell any more.
-            let _ = released.recv();
-            let mut client = client;
-            client.write_all(&answer)
+impl Proxy {
+    /// Before this address, on a free port, with further arguments.
+    pub fn before(upstream: SocketAddr, args: &[&str]) -> Self {
+        let mut command = Command::new(PROGRAM);
+        command.env_clear().args(["chaos", "proxy", "--listen", "127.0.0.1:0", "--upstream"]);
+        command.arg(upstream.to_string()).args(args);
+        let mut process = Process::spawn(command, Stdio::piped());
+        let stdout = BufReader::new(process.child.stdout.take().expect("it is piped"));
+        let (tell, evidence) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let line = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line}"));
+                let _ = tell.send(line);
+            }
         });
-        Self { address, held, release, thread }
+        let address = until("the proxy listens", || {
+            assert!(!process.has_ended(), "the proxy did not start: {:?}", process.stderr.words());
+            let words = process.stderr.words();
+            words.iter().find_map(|line| {
+                let (_, rest) = line.split_once(" on http://")?;
+                rest.split(',').next()?.parse().ok()
+            })
+        });
+        Self { address, process, evidence }
     }
 
     pub fn client(&self) -> Client {
         Client::of(self.address)
     }
 
-    /// Waits until the server has answered; the client has not heard of it.
-    pub fn answer(&self) -> Vec<u8> {
-        self.held.recv_timeout(PATIENCE).expect("the server answers")
+    /// The next line of evidence.
+    pub fn evidence(&self) -> Value {
+        self.evidence.recv_timeout(PATIENCE).expect("the proxy tells what it did")
     }
 
-    /// Lets the answer go to whoever still waits for it.
-    pub fn release(self) {
-        drop(self.release);
-        // The client may have gone, and then it cannot be written to.
-        let _ = self.thread.join().expect("the proxy does not panic");
+    /// The next so many lines, by the number of the request.
+    pub fn evidence_of(&self, requests: usize) -> Vec<Value> {
+        let mut lines: Vec<_> = (0..requests).map(|_| self.evidence()).collect();
+        lines.sort_by_key(|line| line["request"].as_u64());
+        lines
     }
-}
 
-fn pass_on(mut from: TcpStream, mut to: TcpStream) {
-    std::thread::spawn(move || {
-        let _ = io::copy(&mut from, &mut to);
-        // The client hung up: the server hears of it, and may not care.
-        let _ = to.shutdown(Shutdown::Write);
-    });
+    /// What it has said so far, line by line.
+    pub fn words(&self) -> Vec<String> {
+        self.process.stderr.words()
+    }
+
+    /// Asks it to stop; how it ended, and the evidence that nobody has taken yet.
+    pub fn stop(mut self) -> (Exit, Vec<Value>) {
+        self.process.signal(Signal::TERM);
+        let exit = self.process.exit();
+        (exit, self.evidence.iter().collect())
+    }
 }

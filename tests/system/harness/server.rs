@@ -126,7 +126,7 @@ impl Start {
 
     /// Whichever comes first: the server listens, or it ends.
     pub fn attempt(self) -> Result<Server, Exit> {
-        let mut process = Process::spawn(self.command);
+        let mut process = Process::spawn(self.command, Stdio::null());
         let listens = until("the server listens, or ends", || {
             let address = process.stderr.words().iter().find_map(|line| address_in(line));
             address.map(Some).or_else(|| process.has_ended().then_some(None))
@@ -207,21 +207,21 @@ impl Exit {
 }
 
 /// A child process that never outlives the test.
-struct Process {
-    child: Child,
-    stderr: Stderr,
+pub struct Process {
+    pub child: Child,
+    pub stderr: Stderr,
     ended: Option<ExitStatus>,
 }
 
 impl Process {
-    fn spawn(mut command: Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    pub fn spawn(mut command: Command, stdout: Stdio) -> Self {
+        command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let stderr = Stderr::of(child.stderr.take().expect("it is piped"));
         Self { child, stderr, ended: None }
     }
 
-    fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         if self.ended.is_none() {
             let pid = Pid::from_raw(self.child.id().cast_signed()).expect("a process id is not zero");
             // It may have ended by itself, and is a zombie then, which takes signals without complaint.
@@ -229,12 +229,12 @@ impl Process {
         }
     }
 
-    fn has_ended(&mut self) -> bool {
+    pub fn has_ended(&mut self) -> bool {
         self.ended = self.ended.or_else(|| self.child.try_wait().expect("our own child can be waited for"));
         self.ended.is_some()
     }
 
-    fn exit(&mut self) -> Exit {
+    pub fn exit(&mut self) -> Exit {
         until("the server ends", || self.has_ended().then_some(()));
         let status = self.ended.expect("it has ended");
         let stderr = self.stderr.drained();
@@ -252,7 +252,7 @@ impl Drop for Process {
 }
 
 /// What a process says, collected by a thread so that the process never waits for its reader.
-struct Stderr {
+pub struct Stderr {
     lines: Arc<Mutex<Vec<String>>>,
     reader: Option<JoinHandle<()>>,
 }
@@ -269,7 +269,7 @@ impl Stderr {
         Self { lines, reader: Some(reader) }
     }
 
-    fn words(&self) -> Vec<String> {
+    pub fn words(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
