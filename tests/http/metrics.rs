@@ -171,7 +171,7 @@ fn histograms_rise_to_their_count() {
     }
     let families = scrape(&app);
     for (family, label, count) in
-        [("callonce_append_seconds", None, 15.0), ("callonce_tool_seconds", Some("charge"), 5.0)]
+        [("callonce_append_seconds", None, 10.0), ("callonce_tool_seconds", Some("charge"), 5.0)]
     {
         let samples = &families[family];
         assert!(
