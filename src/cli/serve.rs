@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-use super::config::{duration, workers};
+use super::config::{duration, page_cache, workers};
 use super::exit::{Exit, Failure};
 use super::output::{complain, say};
 use crate::domain::id::Owner;
@@ -26,7 +26,7 @@ use crate::http::accept;
 use crate::http::limits::Limits;
 use crate::http::metrics::Metrics;
 use crate::http::router::router;
-use crate::store::sqlite::{Holder, OpenError, Options, SqliteStore};
+use crate::store::sqlite::{Holder, OpenError, Options, PAGE_CACHE, SqliteStore};
 
 /// The exit code of a process that a second signal ends at once, as shells report an interrupt.
 const INTERRUPTED: i32 = 130;
@@ -50,6 +50,16 @@ pub(super) struct Serve {
         value_parser = workers
     )]
     workers: NonZeroUsize,
+    /// How many MiB of the database the writer keeps at hand; more is for many millions of calls.
+    #[arg(
+        long,
+        value_name = "N",
+        env = "CALLONCE_PAGE_CACHE_MIB",
+        default_value_t = PAGE_CACHE,
+        allow_negative_numbers = true,
+        value_parser = page_cache
+    )]
+    page_cache_mib: NonZeroU32,
     /// How long a claimed call is kept from others; longer than any tool's time limit.
     #[arg(long, value_name = "TIME", env = "CALLONCE_LEASE", default_value = "30s", value_parser = duration,
           allow_hyphen_values = true)]
@@ -170,6 +180,7 @@ impl Serve {
         let mut options = Options {
             accept_data_loss: self.accept_data_loss,
             allow_network_filesystem: self.allow_network_filesystem,
+            page_cache: self.page_cache_mib,
             ..Options::new(holder)
         };
         if crash.is_armed() {

@@ -1,10 +1,13 @@
 //! How is each connection set up? Every setting has its reason here, and is read back: SQLite ignores what it does not know.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+
+use super::options::PAGE_CACHE;
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +20,6 @@ pub(super) enum Role {
     Reader,
 }
 
-/// The writer's page cache: the inner pages of the indexes, and the leaves that recent calls fell on. Not larger, because
-/// SQLite looks through the whole cache at a commit that has moved pages while the file is below 1 GiB (it numbers one of
-/// them by the lock page, and then cuts the cache off behind the last page); the operating system's cache holds the rest.
-const WRITER_CACHE_KIB: i64 = 32 << 10;
 /// A reader's page cache: the inner pages of the indexes; the rest comes from the operating system's cache.
 const READER_CACHE_KIB: i64 = 4 << 10;
 /// A checkpoint copies pages by the WAL's own index and needs next to no cache.
@@ -62,7 +61,7 @@ pub(super) fn open(path: &Path, role: Role, busy_timeout: Duration) -> rusqlite:
     // Sorting a page of calls must not need space on a disk that may be full.
     set(&db, "temp_store", 2)?;
     let cache = match role {
-        Role::Writer => WRITER_CACHE_KIB,
+        Role::Writer => i64::from(PAGE_CACHE.get()) << 10,
         Role::Checkpointer => CHECKPOINTER_CACHE_KIB,
         Role::Reader => READER_CACHE_KIB,
     };
@@ -70,6 +69,11 @@ pub(super) fn open(path: &Path, role: Role, busy_timeout: Duration) -> rusqlite:
     // The WAL is reused from its start; after a burst its file would stay large for ever.
     set(&db, "journal_size_limit", WAL_FILE_BYTES)?;
     Ok(db)
+}
+
+/// Keeps another share of the database at hand than the role has by itself.
+pub(super) fn keep_at_hand(db: &Connection, mib: NonZeroU32) -> rusqlite::Result<()> {
+    set(db, "cache_size", -(i64::from(mib.get()) << 10))
 }
 
 /// Whether the last connection to close copies the WAL and removes it. Not by itself: after an fsync that failed, a second

@@ -52,7 +52,7 @@ use writer::{Job, Message};
 
 pub use filesystem::network_filesystem;
 pub use lock::holder;
-pub use options::{BUSY_TIMEOUT, CrashPoint, DataLoss, Holder, OnFatal, OpenError, Options};
+pub use options::{BUSY_TIMEOUT, CrashPoint, DataLoss, Holder, OnFatal, OpenError, Options, PAGE_CACHE};
 pub use reader::SqliteReader;
 pub use version::keeps_committed_work;
 

@@ -32,6 +32,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     }
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let mut db = connection::open(&path, Role::Writer, options.busy_timeout).map_err(sqlite)?;
+    connection::keep_at_hand(&db, options.page_cache).map_err(sqlite)?;
     let crash = options.crash_point.clone();
     migrate::migrate(&path, &db, &|point| {
         if let Some(crash) = &crash {

@@ -1,6 +1,7 @@
 //! How is a store opened, and why might it refuse?
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,12 @@ pub type OnFatal = Arc<dyn Fn(&str) + Send + Sync>;
 /// enough for a backup or a look with the sqlite3 shell, short enough for a client that waits for its answer.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The writer's page cache, in MiB: the inner pages of the indexes, and the leaves that recent calls fell on. Not larger,
+/// because SQLite looks through the whole cache at a commit that has moved pages while the file is below 1 GiB (it numbers
+/// one of them by the lock page, and then cuts the cache off behind the last page); the operating system's cache holds the
+/// rest.
+pub const PAGE_CACHE: NonZeroU32 = NonZeroU32::new(32).expect("32 is not zero");
+
 /// How a store is opened.
 #[derive(Clone)]
 pub struct Options {
@@ -25,6 +32,9 @@ pub struct Options {
     pub allow_network_filesystem: bool,
     /// How long to wait for another program's lock.
     pub busy_timeout: Duration,
+    /// How much of the database the writer keeps at hand, in MiB. More is for databases of many millions of calls, where each
+    /// new key falls on a page of its index that has not been seen for long.
+    pub page_cache: NonZeroU32,
     /// What to do at the named points `store.…`; costs nothing where there is nothing.
     pub crash_point: Option<CrashPoint>,
     /// What to do after an error that leaves open whether an append is durable. It must not return; if it does, as in a
@@ -40,6 +50,7 @@ impl Options {
             accept_data_loss: false,
             allow_network_filesystem: false,
             busy_timeout: BUSY_TIMEOUT,
+            page_cache: PAGE_CACHE,
             crash_point: None,
             on_fatal: Arc::new(|_| std::process::abort()),
         }

@@ -58,6 +58,8 @@ fn settings_that_do_not_go_together_are_refused_before_the_database_is_touched()
         (&["--workers", "0"][..], "--workers"),
         (&["--workers", "-1"], "--workers"),
         (&["--workers", "18446744073709551615"], "--workers"),
+        (&["--page-cache-mib", "0"], "--page-cache-mib"),
+        (&["--page-cache-mib", "1GB"], "--page-cache-mib"),
         (&["--max-attempts", "-1"], "--max-attempts"),
         (&["--max-attempts", "0"], "--max-attempts"),
         (&["--listen", "somewhere"], "--listen"),
