@@ -1,9 +1,11 @@
 //! A request with a key: check it, take the key or find the call it leads to, hand the call to the workers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::crash::MEMBERS;
 use super::observe::Happening;
+use super::wait::{Subscription, Until};
 use super::{Engine, EngineError, ids};
 use crate::domain::call::Request;
 use crate::domain::command::{Command, Submit};
@@ -35,6 +37,15 @@ pub struct Submitted {
     pub snapshot: Snapshot,
     /// Whether this very request changed the call (took the key, or tried a failed call again).
     pub appended: bool,
+    /// Whether it took the key.
+    pub is_new: bool,
+}
+
+/// Whether somebody waits for what becomes of the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    Yes,
+    No,
 }
 
 impl<S: Store> Engine<S> {
@@ -47,6 +58,38 @@ impl<S: Store> Engine<S> {
     /// `Invalid`: the tool or its args cannot be; the key stays free. `Refused`: the key belongs to another request.
     /// `Overloaded`: nothing was written. `Store`: not acknowledged; the outcome may be unknown.
     pub async fn submit(&self, submission: Submission) -> Result<Submitted, EngineError> {
+        Ok(self.submit_followed(submission, Follow::No).await?.0)
+    }
+
+    /// Accepts a call as [`Engine::submit`] does, and waits until it settles, for at most `at_most`. The call that is
+    /// returned is as it was last seen.
+    ///
+    /// # Errors
+    /// As for [`Engine::submit`]. What becomes of the wait takes nothing back.
+    pub async fn submit_and_wait(
+        &self,
+        submission: Submission,
+        at_most: Duration,
+    ) -> Result<Submitted, EngineError> {
+        let (mut submitted, news) = self.submit_followed(submission, Follow::Yes).await?;
+        let Some(id) = submitted.snapshot.call.request().map(|request| request.call_id) else {
+            return Ok(submitted);
+        };
+        submitted.snapshot = match news {
+            Some(news) => self.watch(news, submitted.snapshot, Until::Settled, at_most).await,
+            None => {
+                let settled = self.wait(id, Until::Settled, at_most).await;
+                settled.ok().flatten().unwrap_or(submitted.snapshot)
+            }
+        };
+        Ok(submitted)
+    }
+
+    async fn submit_followed(
+        &self,
+        submission: Submission,
+        follow: Follow,
+    ) -> Result<(Submitted, Option<Subscription>), EngineError> {
         let Ok(permit) = self.inner.submits.clone().try_acquire_owned() else {
             self.inner.observer.observe(&Happening::Overloaded);
             return Err(EngineError::Overloaded);
@@ -54,14 +97,19 @@ impl<S: Store> Engine<S> {
         let engine = self.clone();
         // In a task of its own, so that a client who hangs up cannot stop it half way.
         let accepted = self.inner.tasks.spawn(async move {
-            let accepted = engine.accept(submission).await;
+            let accepted = engine.accept(submission, follow).await;
             drop(permit);
             accepted
         });
         accepted.await.map_err(|fault| EngineError::Internal(fault.to_string()))?
     }
 
-    async fn accept(&self, submission: Submission) -> Result<Submitted, EngineError> {
+    /// With the subscription to a new call that was asked to be followed.
+    async fn accept(
+        &self,
+        submission: Submission,
+        follow: Follow,
+    ) -> Result<(Submitted, Option<Subscription>), EngineError> {
         let invalid = self.check(&submission);
         let Submission { key, tool, args, client_id, seq } = submission;
         let args = args.canonical();
@@ -81,6 +129,9 @@ impl<S: Store> Engine<S> {
             // A known key is answered as known, even if its tool has gone or changed its mind meanwhile.
             Err(invalid) => self.inner.store.find(&request.key).await?.ok_or(invalid)?,
         };
+        let new_call = request.call_id;
+        // Before it can run, so that no look at the store is needed for what happened meanwhile.
+        let news = (follow == Follow::Yes).then(|| self.inner.waiters.subscribe(new_call));
         self.inner.settings.crash.pass("submit.before_append");
         let submitted = self.execute(known, &[Command::Submit(Submit { at, request })]).await;
         self.inner.settings.crash.pass("submit.after_append");
@@ -91,7 +142,11 @@ impl<S: Store> Engine<S> {
                 } else {
                     self.inner.observer.observe(&Happening::Replayed);
                 }
-                Ok(Submitted { snapshot: executed.snapshot, appended: executed.appended })
+                let is_new =
+                    executed.snapshot.call.request().is_some_and(|request| request.call_id == new_call);
+                let submitted =
+                    Submitted { snapshot: executed.snapshot, appended: executed.appended, is_new };
+                Ok((submitted, news.filter(|_| is_new)))
             }
             Err(error) => {
                 if matches!(error, EngineError::Refused(Refusal::IdempotencyConflict { .. })) {

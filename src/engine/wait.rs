@@ -1,7 +1,7 @@
 //! Waiting for a call to move, without polling: whoever waits is woken by the append that moved it.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -45,10 +45,22 @@ impl<S: Store> Engine<S> {
         at_most: Duration,
     ) -> Result<Option<Snapshot>, EngineError> {
         // Subscribed before the look, so that no change can fall between the two.
-        let mut subscription = self.inner.waiters.subscribe(id);
-        let Some(mut snapshot) = self.get(id).await? else { return Ok(None) };
+        let subscription = self.inner.waiters.subscribe(id);
+        let Some(snapshot) = self.get(id).await? else { return Ok(None) };
+        Ok(Some(self.watch(subscription, snapshot, until, at_most).await))
+    }
+
+    /// The call once `until` is met, or as it is when `at_most` has passed or the engine stops. `snapshot` is the call as it
+    /// was found after the subscription began.
+    pub(super) async fn watch(
+        &self,
+        mut subscription: Subscription,
+        mut snapshot: Snapshot,
+        until: Until,
+        at_most: Duration,
+    ) -> Snapshot {
         if until.is_met(&snapshot) {
-            return Ok(Some(snapshot));
+            return snapshot;
         }
         let watching = async {
             while subscription.changes.changed().await.is_ok() {
@@ -66,7 +78,7 @@ impl<S: Store> Engine<S> {
             _ = tokio::time::timeout(at_most, watching) => {}
             () = self.inner.stop.cancelled() => {}
         }
-        Ok(Some(snapshot))
+        snapshot
     }
 }
 
@@ -75,9 +87,10 @@ impl<S: Store> Engine<S> {
 pub(super) struct Waiters(Mutex<HashMap<CallId, watch::Sender<Option<Snapshot>>>>);
 
 impl Waiters {
-    fn subscribe(&self, id: CallId) -> Subscription<'_> {
+    /// From now on, whatever is published of the call is seen.
+    pub(super) fn subscribe(self: &Arc<Self>, id: CallId) -> Subscription {
         let changes = self.with(|waiting| waiting.entry(id).or_default().subscribe());
-        Subscription { waiters: self, id, changes }
+        Subscription { waiters: self.clone(), id, changes }
     }
 
     /// Shows the call's new state to whoever waits for it.
@@ -102,13 +115,13 @@ impl Waiters {
 }
 
 /// One who waits. Leaves no trace when it stops waiting.
-struct Subscription<'a> {
-    waiters: &'a Waiters,
+pub(super) struct Subscription {
+    waiters: Arc<Waiters>,
     id: CallId,
     changes: watch::Receiver<Option<Snapshot>>,
 }
 
-impl Drop for Subscription<'_> {
+impl Drop for Subscription {
     fn drop(&mut self) {
         self.waiters.with(|waiting| {
             // The receiver being dropped still counts, hence one and not zero.

@@ -13,7 +13,7 @@ use super::prefer;
 use super::router::App;
 use super::wire::{self, ToolCall};
 use crate::domain::id::IdemKey;
-use crate::engine::{Store, Submission, Until};
+use crate::engine::{Store, Submission};
 
 pub(super) async fn submit<S: Store>(
     State(app): State<App<S>>,
@@ -25,18 +25,16 @@ pub(super) async fn submit<S: Store>(
     let wait = prefer::wait(&headers)?;
     let body = app.bodies.read(body).await?;
     let ToolCall { tool, args, client_id, seq } = ToolCall::read(&body).map_err(ApiError::bad_request)?;
-    let submitted = app.engine.submit(Submission { key, tool, args, client_id, seq }).await?;
+    let submission = Submission { key, tool, args, client_id, seq };
+    let submitted = match wait {
+        None => app.engine.submit(submission).await?,
+        Some(at_most) => app.engine.submit_and_wait(submission, at_most).await?,
+    };
 
-    let mut snapshot = submitted.snapshot;
+    let snapshot = submitted.snapshot;
     let replayed = Replayed(!submitted.appended);
-    // Only the first event of a call takes its key, so only then there is something new to point at.
-    let new = snapshot.call.request().filter(|_| submitted.appended && snapshot.version.0 == 1);
+    let new = snapshot.call.request().filter(|_| submitted.is_new);
     let location = new.map(|request| wire::query_url(request.call_id));
-    if let (Some(wait), Some(request)) = (wait, snapshot.call.request().cloned()) {
-        // The call is accepted whatever becomes of the wait, so a store that fails now takes nothing back.
-        let settled = app.engine.wait(request.call_id, Until::Settled, wait).await;
-        snapshot = settled.ok().flatten().unwrap_or(snapshot);
-    }
     Ok(call(&snapshot, wait, Some((replayed, location))))
 }
 
