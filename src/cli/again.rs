@@ -1,6 +1,5 @@
 //! Commands to copy and paste: what settles a call whose outcome is unknown, as one line for a POSIX shell.
 
-use crate::domain::id::IdemKey;
 use crate::http::client::{Intent, shown_address};
 
 /// The longest argument that is printed: Linux takes 128 KiB, and quoting can need some of them.
@@ -34,7 +33,7 @@ impl Again<'_> {
     /// A look at it.
     pub(super) fn look(&self) -> String {
         let base = self.base().map(|base| format!(" {base}")).unwrap_or_default();
-        format!("{}{base}", look(&self.intent.key))
+        format!("callonce get {}{base}", option("key", self.intent.key.as_str()))
     }
 
     fn args(&self) -> String {
@@ -51,11 +50,6 @@ impl Again<'_> {
     fn base(&self) -> Option<String> {
         self.base.map(|base| option("base", &shown_address(base)))
     }
-}
-
-/// A look at what a key leads to, at the usual server.
-pub(super) fn look(key: &IdemKey) -> String {
-    format!("callonce get {}", option("key", key.as_str()))
 }
 
 /// In one word, so that a value which begins with a dash is not taken for another option.
@@ -84,6 +78,7 @@ fn escaped(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::id::IdemKey;
     use crate::domain::id::{ClientId, ToolName};
     use crate::domain::json;
 

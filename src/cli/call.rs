@@ -94,7 +94,7 @@ impl Call {
                 let watch = Stopwatch::start();
                 let submitted = harm.submit(&client, &mut intent, retry, &mut here).await;
                 let settled = self.settle(&client, &intent, submitted, watch, retry, &mut here).await;
-                harm.tell(&client, &intent, retry).await;
+                harm.tell(&client, &intent, retry, self.server.given().as_deref()).await;
                 settled
             }
         };

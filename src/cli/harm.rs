@@ -1,6 +1,6 @@
 //! What a careless client does: a new key for every retry. It shows why the careful one never does.
 
-use super::again;
+use super::again::Again;
 use super::output::say;
 use crate::domain::id::IdemKey;
 use crate::engine::ids;
@@ -63,10 +63,11 @@ impl Harm {
     }
 
     /// Says how many calls one intention has become.
-    pub(super) async fn tell(&self, client: &Client, intent: &Intent, retry: Retry) {
+    pub(super) async fn tell(&self, client: &Client, intent: &Intent, retry: Retry, base: Option<&str>) {
         let mut calls = 0;
         for key in &self.keys {
             let of_key = Intent { key: key.clone(), ..intent.clone() };
+            let again = Again { intent: &of_key, typed_args: None, base };
             let became = match client.look_up(&of_key, retry.timeout).await {
                 Ok(seen) => {
                     calls += 1;
@@ -75,7 +76,7 @@ impl Harm {
                 Err(Lookup::NotThere) => "no call so far".into(),
                 Err(Lookup::Failed(problem)) => format!("unknown: {problem}"),
             };
-            say(&format!("WARNING: key {key}: {became}; look again with: {}", again::look(key)));
+            say(&format!("WARNING: key {key}: {became}; look again with: {}", again.look()));
         }
         say(&format!(
             "WARNING: one intention, {} keys, {calls} calls that the server has; with one key there is never more than 1",

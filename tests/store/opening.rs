@@ -87,6 +87,7 @@ fn a_lock_on_a_new_file_is_waited_for_and_then_named() {
 #[tokio::test]
 async fn a_database_without_all_of_its_schema_is_refused() {
     for gone in [
+        "TABLE calls",
         "TABLE counters",
         "INDEX idx_calls_ready",
         "TRIGGER calls_are_never_deleted",
@@ -101,6 +102,30 @@ async fn a_database_without_all_of_its_schema_is_refused() {
         rebuild::rebuild(&place.database(), &Options::default(), &|_, _| {}).unwrap();
         drop(place.open());
     }
+}
+
+/// A trigger that guards nothing any more looks like one that does.
+#[tokio::test]
+async fn a_database_with_a_changed_guard_is_refused() {
+    let place = Place::new();
+    created(&place.open(), 1).await;
+    let changed = "DROP TRIGGER calls_are_never_deleted; \
+                   CREATE TRIGGER calls_are_never_deleted BEFORE DELETE ON calls BEGIN SELECT 1; END";
+    place.meddler().execute_batch(changed).unwrap();
+    let problem = place.refusal();
+    assert!(refused(&problem).contains("trigger calls_are_never_deleted is not as it was made"), "{problem}");
+    rebuild::rebuild(&place.database(), &Options::default(), &|_, _| {}).unwrap();
+    drop(place.open());
+    place.meddler().execute_batch("DELETE FROM calls").unwrap_err();
+}
+
+#[tokio::test]
+async fn a_database_without_its_log_is_beyond_repair() {
+    let place = Place::new();
+    created(&place.open(), 1).await;
+    place.meddler().execute_batch("DROP TABLE audit").unwrap();
+    let problem = place.refusal();
+    assert!(problem.to_string().contains("audit"), "{problem}");
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ pub enum GaveUp {
         problem: Disbelief,
     },
     /// It may have been accepted.
-    #[error("retry_exhausted: {} without an answer, the last: {trouble}; {lookup}", counted(*.tries))]
+    #[error("retry_exhausted: {} without an answer that settles it, the last: {trouble}; {lookup}", counted(*.tries))]
     Unknown {
         /// How often it was sent, or tried to.
         tries: u32,

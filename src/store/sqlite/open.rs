@@ -87,16 +87,18 @@ fn make_durable(path: &Path, db: &Connection) -> Result<(), OpenError> {
     }
 }
 
+/// The part of the schema that all others are made from.
+pub(super) const LOG: &str = "table audit";
+
 /// A table, index or trigger that is gone takes with it what it enforces, and nobody would notice.
 fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
-    let missing = schema::missing(db).map_err(|error| open_error(path, &error))?;
-    match missing.keys().next() {
-        None => Ok(()),
-        Some(first) => Err(OpenError::Refused {
-            path: path.to_owned(),
-            problem: format!("its {first} is missing: `callonce rebuild` makes it again"),
-        }),
-    }
+    let repairs = schema::repairs(db).map_err(|error| open_error(path, &error))?;
+    let Some(first) = repairs.first() else { return Ok(()) };
+    let problem = match repairs.iter().any(|repair| repair.name == LOG) {
+        true => format!("its {LOG} is missing, and nothing can be made again without it: restore a backup"),
+        false => format!("its {} {}: `callonce rebuild` makes it again", first.name, first.problem),
+    };
+    Err(OpenError::Refused { path: path.to_owned(), problem })
 }
 
 /// The log's head, once it is as long as it is known to have been, or the loss is accepted.

@@ -109,7 +109,8 @@ impl Compare<'_> {
 
 fn unmade(table: &'static str, call: Cell<'_>) -> Violation {
     let broken = Violation::new(Law::LogIsTruth, table, "there is a row that the log does not make");
-    Violation { call: Some(call.to_string()), ..broken }
+    let call = call.as_text().map_or_else(|| call.to_string(), Into::into);
+    Violation { call: Some(call), ..broken }
 }
 
 impl Target for Compare<'_> {

@@ -23,7 +23,7 @@ pub(super) struct Replace<'c> {
 
 impl<'c> Replace<'c> {
     pub(super) fn begin(db: &'c Connection) -> rusqlite::Result<Self> {
-        schema::missing(db)?.values().try_for_each(|missing| db.execute_batch(missing))?;
+        schema::repairs(db)?.iter().try_for_each(|repair| db.execute_batch(&repair.sql))?;
         let guards = lift_guards(db)?;
         db.execute_batch("DELETE FROM effects; DELETE FROM calls; DELETE FROM counters")?;
         Ok(Self {

@@ -25,10 +25,33 @@ pub(super) fn check(db: &Connection) -> rusqlite::Result<Vec<Violation>> {
     Ok(broken.collect())
 }
 
-/// What is missing of the schema, by name, each with the statement that makes it.
-pub(in crate::store::sqlite) fn missing(db: &Connection) -> rusqlite::Result<BTreeMap<String, String>> {
+/// A part of the schema that is not as it was made, and can be made again.
+pub(in crate::store::sqlite) struct Repair {
+    /// What it is and its name.
+    pub(in crate::store::sqlite) name: String,
+    /// What is wrong with it.
+    pub(in crate::store::sqlite) problem: &'static str,
+    /// The statements that make it again.
+    pub(in crate::store::sqlite) sql: String,
+}
+
+/// Tables, indexes and triggers that are missing, and indexes and triggers that were changed; tables first, as the others
+/// need them. A table that was changed has rows, so it is nothing to be made again.
+pub(in crate::store::sqlite) fn repairs(db: &Connection) -> rusqlite::Result<Vec<Repair>> {
     let found = objects(db)?;
-    Ok(made()?.into_iter().filter(|(name, _)| !found.contains_key(name)).collect())
+    let mut repairs = Vec::new();
+    for (name, sql) in made()? {
+        let (problem, sql) = match found.get(&name) {
+            None => ("is missing", sql),
+            Some(found) if *found != sql && !name.starts_with("table ") => {
+                ("is not as it was made", format!("DROP {name}; {sql}"))
+            }
+            Some(_) => continue,
+        };
+        repairs.push(Repair { name, problem, sql });
+    }
+    repairs.sort_by_key(|repair| !repair.name.starts_with("table "));
+    Ok(repairs)
 }
 
 /// Each object of the schema as this program makes it.
