@@ -45,8 +45,9 @@ async fn nobody_is_answered_before_the_commit_returned() {
     let _shut = gate.shut("store.before_commit");
     let answers = queued(&store, creations(1..=1)).await;
     gate.arrival().await;
+    assert_eq!(loaded(&*store, 1).await, None, "nobody may read it yet");
+    // After the look, by which an answer that came too early has arrived.
     assert!(!answers[0].is_finished(), "it is not in the log yet");
-    assert_eq!(loaded(&*store, 1).await, None, "and nobody may read it");
     gate.open();
     for answer in answers {
         let call = answer.await.unwrap().unwrap();
