@@ -180,16 +180,18 @@ impl Proxy {
     }
 }
 
-/// Begins to catch SIGTERM and SIGINT, and resolves at the first of them.
+/// Begins to catch SIGTERM, SIGINT and SIGHUP (a terminal that is closed), and resolves at the first of them.
 pub(super) fn signalled() -> Result<impl Future<Output = ()>, Failure> {
     let caught = |kind| {
         signal(kind).map_err(|error| Failure::new(Exit::Config, format!("signals cannot be caught: {error}")))
     };
     let (mut terminate, mut interrupt) = (caught(SignalKind::terminate())?, caught(SignalKind::interrupt())?);
+    let mut hangup = caught(SignalKind::hangup())?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
         }
     })
 }
