@@ -34,9 +34,10 @@ impl<S: Store> Engine<S> {
         if self.inner.stop.is_cancelled() {
             return self.inner.pool.leave(request.call_id);
         }
+        let crash = &self.inner.settings.crash;
         let comes_between =
-            asks_for(&request, CRASH_BEFORE_COMMIT) || asks_for(&request, STALL_BEFORE_REPORT);
-        match lane.tool.terms().local && !self.inner.settings.crash.parts_claim_from_outcome(comes_between) {
+            || asks_for(&request, CRASH_BEFORE_COMMIT) || asks_for(&request, STALL_BEFORE_REPORT);
+        match lane.tool.terms().local && !crash.parts_claim_from_outcome(comes_between) {
             true => self.attempt_at_once(lane, pending, &request).await,
             false => self.attempt_in_steps(lane, pending, &request).await,
         }
@@ -58,8 +59,10 @@ impl<S: Store> Engine<S> {
         self.inner.pool.leave(request.call_id);
         match executed {
             Ok(_) => {
-                let dies_after = asks_for(request, CRASH_AFTER_COMMIT);
-                self.inner.settings.crash.pass_if(dies_after, "worker.after_commit");
+                self.inner
+                    .settings
+                    .crash
+                    .pass_if(|| asks_for(request, CRASH_AFTER_COMMIT), "worker.after_commit");
             }
             Err(error) => self.not_claimed(lane, &error),
         }
@@ -81,12 +84,12 @@ impl<S: Store> Engine<S> {
         let number = attempt.number;
         crash.pass("worker.after_claim");
         let ended = self.run(lane.tool.as_ref(), request, number, policy.time_limit).await;
-        crash.pass_if(asks_for(request, CRASH_BEFORE_COMMIT), "worker.after_tool");
+        crash.pass_if(|| asks_for(request, CRASH_BEFORE_COMMIT), "worker.after_tool");
         if number == 1 && crash.is_armed() && asks_for(request, STALL_BEFORE_REPORT) {
             self.outlive_the_lease(&claimed, request, number).await;
         }
         if self.record(claimed, number, ended, &policy).await {
-            crash.pass_if(asks_for(request, CRASH_AFTER_COMMIT), "worker.after_commit");
+            crash.pass_if(|| asks_for(request, CRASH_AFTER_COMMIT), "worker.after_commit");
         }
     }
 
