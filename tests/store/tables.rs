@@ -395,7 +395,7 @@ const SEEDS_SQL: [(&str, &str); 4] = [
 /// People look with their own tools. The linked SQLite reads the live file; an older one, where the machine has it, reads
 /// a copy, because old versions are not to be trusted with a live WAL.
 #[tokio::test]
-async fn the_seeds_own_sql_works_as_printed() {
+async fn plain_sql_on_the_three_tables_works_as_documented() {
     let place = Place::new();
     let store = place.open();
     let running = does(&store, &created(&store, 1).await, claim(2, "w")).await;
