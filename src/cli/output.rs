@@ -62,6 +62,14 @@ pub(super) fn emit_next(line: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes a line that counts only where it is read: that its reader has gone is as bad as a full disk.
+pub(super) fn emit_evidence(line: &str) -> Result<(), Failure> {
+    match write_line(line)? {
+        Reader::Reads => Ok(()),
+        Reader::HasGone => Err(Failure::new(Exit::Storage, "stdout: nobody reads it any more")),
+    }
+}
+
 enum Reader {
     Reads,
     HasGone,
