@@ -63,7 +63,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(refusal) => return output::explain(&refusal).into(),
+        Err(refusal) => return output::explain(refusal).into(),
     };
     let runtime = match runtime() {
         Ok(runtime) => runtime,
