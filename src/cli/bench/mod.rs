@@ -162,11 +162,17 @@ impl Bench {
         let client = Client::new(&base)?;
         let load = Load::start(self.plan(&base, body).await?)?;
         self.introduce(&base, own.as_ref());
+        let side_effect = Registry::samples().terms(&self.tool).map(|terms| terms.side_effect);
         let mut before = self.idle(&client).await?;
         if let Some(warm_up) = self.warm_up {
             let tally = self.watch(&load, warm_up, "warming up").await?;
-            // Only what the measured requests do is to be in their figures.
-            before = self.idle(&client).await?;
+            let after = self.idle(&client).await?;
+            // It is in no figure, but it is when the calls of keys that come again are made.
+            let broken = verdict::broken(&tally, &after.since(&before), side_effect);
+            if !broken.is_empty() {
+                return Err(Failure::new(Exit::Broken, format!("the warm-up: {}", broken.join("; "))));
+            }
+            before = after;
             if tally.accepted < tally.ended() {
                 return Err(spoiled(&tally));
             }
@@ -181,7 +187,6 @@ impl Bench {
         let server_after = own.as_ref().and_then(OwnServer::usage);
 
         let growth = after.since(&before);
-        let side_effect = Registry::samples().terms(&self.tool).map(|terms| terms.side_effect);
         let broken = verdict::broken(&tally, &growth, side_effect);
         let exit = verdict::exit(&tally, &growth, &broken);
         let used = Used {
