@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod rebuild;
 mod serve;
+mod signals;
 mod source;
 mod stats;
 mod verify;

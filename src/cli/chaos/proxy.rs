@@ -8,13 +8,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use reqwest::Method;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::config::duration;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{emit_evidence, say};
 use crate::cli::serve::raise_file_limit;
+use crate::cli::signals::{ENDING, Signals};
 use crate::cli::source::raw;
 use crate::engine::clock::Stopwatch;
 use crate::engine::ids;
@@ -120,10 +120,10 @@ impl Proxy {
         let address = listener.local_addr().unwrap_or(self.listen);
         let stop = CancellationToken::new();
         // Before the greeting: whoever has read it may send one.
-        let signalled = signalled()?;
+        let mut signals = Signals::catch(&ENDING)?;
         let cancel = stop.clone();
         tokio::spawn(async move {
-            signalled.await;
+            signals.next().await;
             cancel.cancel();
         });
         say(&format!("{} on http://{address}, before {}", mode.name(), self.upstream));
@@ -186,22 +186,6 @@ impl Proxy {
             (None, None, None) => Which::All,
         }
     }
-}
-
-/// Begins to catch SIGTERM, SIGINT and SIGHUP (a terminal that is closed), and resolves at the first of them.
-pub(super) fn signalled() -> Result<impl Future<Output = ()>, Failure> {
-    let caught = |kind| {
-        signal(kind).map_err(|error| Failure::new(Exit::Config, format!("signals cannot be caught: {error}")))
-    };
-    let (mut terminate, mut interrupt) = (caught(SignalKind::terminate())?, caught(SignalKind::interrupt())?);
-    let mut hangup = caught(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
 }
 
 /// Writes each line of evidence at once, and counts.
