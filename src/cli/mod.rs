@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod rebuild;
 mod serve;
+mod server_process;
 mod signals;
 mod source;
 mod stats;

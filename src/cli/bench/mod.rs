@@ -158,7 +158,7 @@ impl Bench {
                 Some(OwnServer::start(&place).await?)
             }
         };
-        let base = own.as_ref().map_or(self.base.as_deref().unwrap_or_default(), OwnServer::base).to_owned();
+        let base = own.as_ref().map_or_else(|| self.base.clone().unwrap_or_default(), OwnServer::base);
         let client = Client::new(&base)?;
         let load = Load::start(self.plan(&base, body).await?)?;
         self.introduce(&base, own.as_ref());
