@@ -16,6 +16,8 @@ mod output;
 mod progress;
 mod rebuild;
 mod serve;
+mod server_process;
+mod signals;
 mod source;
 mod stats;
 mod verify;
@@ -63,7 +65,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(refusal) => return output::explain(&refusal).into(),
+        Err(refusal) => return output::explain(refusal).into(),
     };
     let runtime = match runtime() {
         Ok(runtime) => runtime,

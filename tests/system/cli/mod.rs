@@ -5,6 +5,7 @@ mod calling;
 mod doubting;
 mod following;
 mod harming;
+mod judging;
 mod looking;
 mod mistaking;
 mod refusing;
