@@ -23,6 +23,7 @@ pub mod observe;
 mod pool;
 mod read;
 mod recover;
+mod resolve;
 mod submit;
 pub mod tools;
 mod wait;
@@ -47,6 +48,7 @@ use crate::domain::policy::{DEFAULT_LEASE, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIME_LI
 use crate::domain::refusal::Refusal;
 pub use crate::store::past::{Past, no_such_version};
 pub use crate::store::{Filter, Recorded, Snapshot, Stats, Store, StoreError};
+pub use resolve::{Outcome, Settlement};
 pub use submit::{Submission, Submitted};
 pub use wait::Until;
 

@@ -8,6 +8,7 @@ mod harming;
 mod looking;
 mod mistaking;
 mod refusing;
+mod resolving;
 mod retrying;
 pub mod script;
 mod writing;
