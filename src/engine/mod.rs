@@ -102,6 +102,9 @@ impl Settings {
             return Err(SettingsError::NoAttempts);
         }
         for (name, tool) in tools.iter() {
+            if tool.terms().max_attempts == Some(0) {
+                return Err(SettingsError::NoAttempts);
+            }
             let limit = tool.terms().time_limit.unwrap_or(self.time_limit);
             if self.lease <= limit {
                 let tool = name.to_string();
@@ -256,7 +259,7 @@ impl<S: Store> Engine<S> {
             interrupted: terms.interrupted,
             time_limit: terms.time_limit.unwrap_or(self.inner.settings.time_limit),
             lease: self.inner.settings.lease,
-            max_attempts: self.inner.settings.max_attempts,
+            max_attempts: terms.max_attempts.unwrap_or(self.inner.settings.max_attempts),
         }
     }
 }
