@@ -15,6 +15,7 @@ mod log;
 mod output;
 mod progress;
 mod rebuild;
+mod resolve;
 mod serve;
 mod server_process;
 mod signals;
@@ -49,6 +50,7 @@ enum Command {
     List(list::List),
     Stats(stats::Stats),
     Log(log::Log),
+    Resolve(resolve::Resolve),
     Verify(verify::Verify),
     Rebuild(rebuild::Rebuild),
     Chaos(chaos::Chaos),
@@ -82,6 +84,7 @@ pub fn run() -> ExitCode {
             Command::List(list) => list.run().await,
             Command::Stats(stats) => stats.run().await,
             Command::Log(log) => log.run().await,
+            Command::Resolve(resolve) => resolve.run().await,
             Command::Verify(verify) => verify.run().await,
             Command::Rebuild(rebuild) => rebuild.run().await,
             Command::Chaos(chaos) => chaos.run().await,

@@ -9,6 +9,7 @@ mod judging;
 mod looking;
 mod mistaking;
 mod refusing;
+mod resolving;
 mod retrying;
 pub mod script;
 mod writing;
