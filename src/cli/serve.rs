@@ -34,7 +34,7 @@ const INTERRUPTED: i32 = 130;
 /// Run the server.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// The SQLite file; made if it is not there. Files beside it with -wal, -shm, -lock and -head belong to it.
+    /// The SQLite file; made if it is not there. Files beside it with -wal, -shm, -lock, -head and -reserve belong to it.
     #[arg(long, value_name = "FILE", env = "CALLONCE_DB", default_value = "callonce.db")]
     db: PathBuf,
     /// Where to listen; port 0 takes a free one.

@@ -6,6 +6,7 @@ mod crashes;
 mod disks;
 mod exclusivity;
 mod faults;
+mod full;
 mod harness;
 mod library;
 mod missing;

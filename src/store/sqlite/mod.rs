@@ -31,6 +31,7 @@ mod plans;
 mod read;
 mod reader;
 pub mod rebuild;
+mod reserve;
 mod row;
 pub mod verify;
 mod version;

@@ -13,6 +13,7 @@ use super::head_keeper::HeadKeeper;
 use super::lock::Lock;
 use super::migrate::Found;
 use super::options::{DataLoss, OpenError, Options};
+use super::reserve::Reserve;
 use super::verify::schema;
 use super::writer::{self, Message, Stopped, Writer};
 use super::{SqliteStore, filesystem, migrate, paths, reader, version};
@@ -25,6 +26,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     filesystem::guard(&path, filesystem::kind(paths::folder(&path))?, options.allow_network_filesystem)?;
     paths::guard_access(&path)?;
     let lock = Lock::take(&path, &options.holder)?;
+    let mut reserve = Reserve::open(&path);
     let found = migrate::guard(&path, options.busy_timeout)?;
     if found == Found::Nothing && !head::file_name(&path).exists() {
         // Before there is a database: so one without a head is never a new one, whenever this process is killed.
@@ -46,6 +48,10 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     migrate::prove_writable(&path, &db)?;
 
     let head_file = HeadFile::create(&path, head).map_err(io(head::file_name(&path)))?;
+    if let Err(error) = reserve.refill() {
+        let database = path.display();
+        tracing::warn!(%database, "{error}: nothing new is accepted until there is space to keep aside");
+    }
     let fatal = Fatal::new(&path, options.on_fatal);
     let readers = reader::Threads::start(&path, options.busy_timeout).map_err(sqlite)?;
     let reader = readers.reader();
@@ -57,7 +63,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
         Work { db, queue, readers, checkpointer, head_keeper, crash: options.crash_point, fatal, lock };
     let thread = std::thread::Builder::new().name("store-write".into());
     let thread = thread.spawn(move || {
-        work.run();
+        work.run(reserve);
         drop(alive);
     });
     let thread = thread.map_err(io(path))?;
@@ -156,9 +162,9 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self) {
+    fn run(mut self, reserve: Reserve) {
         let _guard = self.fatal.on_panic("the writer");
-        let worked = match Writer::new(&self.db, self.crash.take(), self.fatal.clone()) {
+        let worked = match Writer::new(&self.db, reserve, self.crash.take(), self.fatal.clone()) {
             Ok(mut writer) => writer.run(&mut self.queue, &mut self.checkpointer, &self.head_keeper),
             Err(error) => {
                 self.fatal.stop("preparing the writer", &describe(&error));
