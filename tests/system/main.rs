@@ -11,6 +11,7 @@ mod harness;
 mod library;
 mod missing;
 mod neighbours;
+mod points;
 mod scenarios;
 mod shutdown;
 mod sql;

@@ -9,6 +9,7 @@ mod listener;
 mod patience;
 mod proxy;
 mod server;
+mod shim;
 mod small_disk;
 
 pub use client::{Answer, Client, all_at_once, post_text};
@@ -19,6 +20,7 @@ pub use listener::{Listener, Reply, Request};
 pub use patience::{PATIENCE, number, until};
 pub use proxy::Proxy;
 pub use server::{Exit, Home, PROGRAM, Server, Start};
+pub use shim::Shim;
 pub use small_disk::SmallDisk;
 
 /// The body of a call that moves 100, once.

@@ -1,0 +1,83 @@
+//! A library between a server and the C library, which counts what is written to the database's files and lets one of it fail.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/system/harness/shim.c");
+
+/// The library, compiled once for each test program.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (library, new) = (folder.join("shim.so"), folder.join(format!("shim-{}.so", std::process::id())));
+        let mut compiler = Command::new("cc");
+        compiler.args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", SOURCE, "-ldl", "-o"]);
+        let compiled = compiler.arg(&new).status().expect("the bundled SQLite needs a C compiler, too");
+        assert!(compiled.success(), "{SOURCE} does not compile");
+        // Another test program may be using the one that is there.
+        std::fs::rename(&new, &library).expect("it was just made");
+        library
+    })
+}
+
+/// What one server writes to its disk, and what of it is to fail.
+pub struct Shim {
+    folder: tempfile::TempDir,
+    fault: Option<String>,
+}
+
+/// The word after the line of what was made to fail.
+const STRUCK: &str = " STRUCK";
+
+impl Shim {
+    /// `fault` is in the words of the library: `sync -wal 3` lets the third sync of the WAL fail.
+    pub fn new(fault: Option<String>) -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder can be made"), fault }
+    }
+
+    /// What a server has to find in its environment.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        let text = |path: &Path| path.to_str().expect("a temporary folder has a plain name").to_owned();
+        let mut environment = vec![
+            ("LD_PRELOAD", text(library())),
+            ("CALLONCE_SHIM_LOG", text(&self.log())),
+            ("CALLONCE_SHIM_ARM", text(&self.arming())),
+        ];
+        environment.extend(self.fault.clone().map(|fault| ("CALLONCE_SHIM_FAULT", fault)));
+        environment
+    }
+
+    /// What is to fail, in the words of the library; nothing if nothing is.
+    pub fn fault(&self) -> &str {
+        self.fault.as_deref().unwrap_or_default()
+    }
+
+    /// Counts from now on.
+    pub fn arm(&self) {
+        std::fs::write(self.arming(), "").expect("the folder is ours");
+    }
+
+    /// What was written, cut and synced since it was armed, in order: `write -wal`, `sync db`.
+    pub fn operations(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+        log.lines().map(|line| line.trim_end_matches(STRUCK).to_owned()).collect()
+    }
+
+    /// What came after the one that failed; nothing if none has failed.
+    pub fn after_the_fault(&self) -> Option<Vec<String>> {
+        let log = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let mut lines = log.lines();
+        lines.by_ref().find(|line| line.ends_with(STRUCK))?;
+        Some(lines.map(str::to_owned).collect())
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    fn arming(&self) -> PathBuf {
+        self.folder.path().join("armed")
+    }
+}
