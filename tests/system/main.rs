@@ -12,6 +12,7 @@ mod library;
 mod missing;
 mod neighbours;
 mod points;
+mod rot;
 mod scenarios;
 mod shutdown;
 mod sql;
