@@ -103,7 +103,7 @@ enum LogFormat {
 }
 
 impl Serve {
-    pub(super) async fn run(self) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, tools: Registry) -> Result<Exit, Failure> {
         self.start_log()?;
         let crash = self.crash_points()?;
         raise_file_limit();
@@ -116,7 +116,6 @@ impl Serve {
             crash,
             ..Settings::default()
         };
-        let tools = Registry::samples();
         let unfit = |unfit| Failure::new(Exit::Config, format!("--lease, --time-limit: {unfit}"));
         // Before the database is touched: a server that is not to run leaves no file behind.
         settings.check(&tools).map_err(unfit)?;

@@ -1,0 +1,1 @@
+//! Histories made by hand.
