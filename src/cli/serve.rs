@@ -182,6 +182,11 @@ impl Serve {
             page_cache: self.page_cache_mib,
             ..Options::new(holder)
         };
+        #[cfg(feature = "testing")]
+        {
+            let name = std::env::var("CALLONCE_WEAKNESS").unwrap_or_default();
+            options.weakness = crate::store::sqlite::Weakness::named(&name);
+        }
         if crash.is_armed() {
             let crash = crash.clone();
             options.crash_point = Some(Arc::new(move |point| crash.pass(point)));

@@ -76,6 +76,11 @@ pub(super) fn keep_at_hand(db: &Connection, mib: NonZeroU32) -> rusqlite::Result
     set(db, "cache_size", -(i64::from(mib.get()) << 10))
 }
 
+/// Commits without an fsync: the weakness [`Weakness::NoSync`](super::Weakness::NoSync).
+pub(super) fn never_sync(db: &Connection) -> rusqlite::Result<()> {
+    set(db, "synchronous", 0)
+}
+
 /// Whether the last connection to close copies the WAL and removes it. Not by itself: after an fsync that failed, a second
 /// one may say that all is well although the data is gone, and then the WAL would go too. See `open` for when it may.
 pub(super) fn checkpoint_on_close(db: &Connection, yes: bool) -> rusqlite::Result<()> {

@@ -12,7 +12,7 @@ use super::head::{self, Head, HeadFile};
 use super::head_keeper::HeadKeeper;
 use super::lock::Lock;
 use super::migrate::Found;
-use super::options::{DataLoss, OpenError, Options};
+use super::options::{DataLoss, OpenError, Options, Weakness};
 use super::reserve::Reserve;
 use super::verify::schema;
 use super::writer::{self, Message, Stopped, Writer};
@@ -35,6 +35,9 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let mut db = connection::open(&path, Role::Writer, options.busy_timeout).map_err(sqlite)?;
     connection::keep_at_hand(&db, options.page_cache).map_err(sqlite)?;
+    if options.has(Weakness::NoSync) {
+        connection::never_sync(&db).map_err(sqlite)?;
+    }
     let crash = options.crash_point.clone();
     migrate::migrate(&path, &db, &|point| {
         if let Some(crash) = &crash {
@@ -44,8 +47,10 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     // What is refused here, its WAL too, is left as it was found.
     let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
     expect_whole_schema(&path, &db)?;
-    make_durable(&path, &db)?;
-    migrate::prove_writable(&path, &db)?;
+    if !options.has(Weakness::NoCheckpointAtStart) {
+        make_durable(&path, &db)?;
+        migrate::prove_writable(&path, &db)?;
+    }
 
     let head_file = HeadFile::create(&path, head).map_err(io(head::file_name(&path)))?;
     if let Err(error) = reserve.refill() {
