@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use callonce::engine::clock::Stopwatch;
@@ -112,8 +113,10 @@ pub fn book(witnesses: &Path) -> PathBuf {
 }
 
 fn free_address(dice: &mut Dice) -> SocketAddr {
-    // Two runs with one seed may play at one time.
-    let mut dice = Dice::new(dice.next(), u64::from(std::process::id()));
+    // Two runs with one seed may play at one time, in two processes or in this one.
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed) << 32 | u64::from(std::process::id());
+    let mut dice = Dice::new(dice.next(), run);
     loop {
         let port = dice.between(PORTS.0, PORTS.1) as u16;
         if let Ok(free) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
