@@ -2,14 +2,18 @@
 //! from outside, and a checker that shares no code with the server.
 
 mod check;
+mod cuts;
 mod dice;
 mod fault;
 mod history;
 mod kills;
 mod ledger;
 mod load;
+mod power;
 mod process;
 mod role;
 mod run;
 mod server;
+#[path = "../system/harness/shim_library.rs"]
+mod shim_library;
 mod stage;

@@ -10,6 +10,7 @@ mod patience;
 mod proxy;
 mod server;
 mod shim;
+mod shim_library;
 mod small_disk;
 
 pub use client::{Answer, Client, all_at_once, post_text};

@@ -2,8 +2,9 @@
  * lets one of them fail, or lets every sync do nothing and say that it did.
  *
  * CALLONCE_SHIM_LOG    where they are written down, a line each: what, which file
- * CALLONCE_SHIM_ARM    counting begins once there is a file of this name
+ * CALLONCE_SHIM_ARM    counting begins once there is a file of this name; at once, if there is no such name
  * CALLONCE_SHIM_FAULT  what fails with an input/output error, as in "sync -wal 3"
+ * CALLONCE_SHIM_KILL   if it is set, the process is killed there instead
  * CALLONCE_SHIM_LIE    if it is set, no sync is done
  */
 #define _GNU_SOURCE
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +21,15 @@
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int armed, log_file = -1, nth, passed, lies;
+static int armed, log_file = -1, nth, passed, lies, kills;
 static char fault_kind[16], fault_file[32];
 
 static void set_up(void) __attribute__((constructor));
 static void set_up(void) {
     const char *log = getenv("CALLONCE_SHIM_LOG"), *fault = getenv("CALLONCE_SHIM_FAULT");
     lies = getenv("CALLONCE_SHIM_LIE") != NULL;
+    kills = getenv("CALLONCE_SHIM_KILL") != NULL;
+    armed = getenv("CALLONCE_SHIM_ARM") == NULL;
     if (log) log_file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fault && sscanf(fault, "%15s %31s %d", fault_kind, fault_file, &nth) != 3) abort();
 }
@@ -51,7 +55,7 @@ static const char *file_of(int fd, char *path, size_t size) {
 static int fails(const char *kind, int fd) {
     char path[4096], line[128];
     int saved = errno, strikes = 0;
-    const char *file = log_file < 0 ? NULL : file_of(fd, path, sizeof path);
+    const char *file = log_file < 0 && !nth ? NULL : file_of(fd, path, sizeof path);
     if (file) {
         pthread_mutex_lock(&mutex);
         const char *arm = getenv("CALLONCE_SHIM_ARM");
@@ -59,7 +63,8 @@ static int fails(const char *kind, int fd) {
         if (armed) {
             strikes = strcmp(kind, fault_kind) == 0 && strcmp(file, fault_file) == 0 && ++passed == nth;
             int length = snprintf(line, sizeof line, "%s %s%s\n", kind, file, strikes ? " STRUCK" : "");
-            syscall(SYS_write, log_file, line, (size_t)length);
+            if (log_file >= 0) syscall(SYS_write, log_file, line, (size_t)length);
+            if (strikes && kills) kill(getpid(), SIGKILL);
         }
         pthread_mutex_unlock(&mutex);
     }
