@@ -13,6 +13,7 @@ mod power;
 mod process;
 mod role;
 mod run;
+mod seen;
 mod server;
 #[path = "../system/harness/shim_library.rs"]
 mod shim_library;

@@ -13,7 +13,8 @@ use crate::stage::Stage;
 
 /// Of the file system, sparse: room for the database and its WAL of a long run.
 const BYTES: u64 = 1 << 30;
-/// The journal is not written by itself for so many seconds, so that nothing becomes durable that nobody synced.
+/// The journal is not written by itself for so many seconds, so that nothing becomes durable that nobody synced. For the same
+/// reason `noauto_da_alloc`: ext4 would begin to write a file that was once cut to nothing when a process that dies closes it.
 const COMMIT_SECONDS: u32 = 600;
 /// `EXT4_IOC_SHUTDOWN`, which takes how: 2 stands for "without flushing the journal". Perl, because it calls what no safe Rust
 /// does, and is there wherever mkfs is.
@@ -60,7 +61,7 @@ impl Disk {
     }
 
     fn mounts(&self) -> Result<(), String> {
-        let options = format!("loop,commit={COMMIT_SECONDS}");
+        let options = format!("loop,noauto_da_alloc,commit={COMMIT_SECONDS}");
         run(Command::new("mount").args(["-t", "ext4", "-o", &options]).arg(&self.image).arg(&self.mounted))
     }
 

@@ -112,7 +112,8 @@ pub fn book(witnesses: &Path) -> PathBuf {
     witnesses.join("book.ndjson")
 }
 
-fn free_address(dice: &mut Dice) -> SocketAddr {
+/// An address that nobody uses, and that nobody is given by chance.
+pub fn free_address(dice: &mut Dice) -> SocketAddr {
     // Two runs with one seed may play at one time, in two processes or in this one.
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed) << 32 | u64::from(std::process::id());

@@ -60,6 +60,11 @@ impl Client {
     }
 }
 
+/// Asks once, on a connection of its own: for stories that are told step by step.
+pub fn ask_once(address: SocketAddr, ask: &Ask) -> io::Result<Told> {
+    Ok(exchange(&mut TcpStream::connect(address)?, ask)?.0)
+}
+
 /// Sends a request and reads its answer to the end; with whether the connection can be used again.
 fn exchange(connection: &mut TcpStream, ask: &Ask) -> io::Result<(Told, bool)> {
     let (request, wait) = request(ask);

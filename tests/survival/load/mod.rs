@@ -12,6 +12,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use self::choice::{Knowledge, base};
 use self::client::Client;
+pub use self::client::ask_once;
 use crate::history::{Ask, Line, Told, Writer};
 use crate::process::{Process, role, say, told};
 
