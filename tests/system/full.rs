@@ -73,6 +73,12 @@ fn a_server_that_is_killed_on_a_full_disk_starts_there_again() {
     let database = disk.folder().join("calls.db");
     let server = Start::on(&database).server();
     let before = server.client().settle("before", CHARGE);
+    // What is in the WAL has to be copied by the next start, which takes more than one step of what is kept aside.
+    let note = "n".repeat(900_000);
+    for key in ["large-1", "large-2", "large-3"] {
+        let large = format!(r#"{{"tool":"charge","args":{{"amount":1,"note":"{note}"}}}}"#);
+        assert_eq!(server.client().settle(key, &large).text("status"), "succeeded");
+    }
     server.client().post("running", SLEEP);
     server.client().reaches("running", "running");
     let filler = disk.fill();

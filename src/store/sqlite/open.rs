@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
     expect_whole_schema(&path, &db)?;
     if !options.has(Weakness::NoCheckpointAtStart) {
-        make_durable(&path, &db)?;
+        make_durable(&path, &db, &mut reserve)?;
         migrate::prove_writable(&path, &db)?;
     }
 
@@ -82,9 +82,16 @@ fn io(path: PathBuf) -> impl FnOnce(std::io::Error) -> OpenError {
 
 /// Copies what a crash left in the WAL into the database and fsyncs it. Until then it may be in the operating system's
 /// cache alone, and an answer that shows it could be taken back by a power cut.
-fn make_durable(path: &Path, db: &Connection) -> Result<(), OpenError> {
-    // It waits for readers as long as the busy timeout.
-    let progress = checkpoint::truncate(db).map_err(|error| open_error(path, &error))?;
+fn make_durable(path: &Path, db: &Connection, reserve: &mut Reserve) -> Result<(), OpenError> {
+    let progress = loop {
+        // It waits for readers as long as the busy timeout.
+        match checkpoint::truncate(db) {
+            Ok(progress) => break progress,
+            // The database grows before the WAL is cut off, which then gives back more than that took.
+            Err(error) if meaning(&error) == Meaning::Full && reserve.give() => {}
+            Err(error) => return Err(open_error(path, &error)),
+        }
+    };
     match progress.busy {
         false => Ok(()),
         true => Err(OpenError::Storage {
