@@ -1,6 +1,6 @@
 //! A file system of its own for a database, so small that it can be filled.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,10 +29,11 @@ impl SmallDisk {
         self.folder.path()
     }
 
-    /// Writes a file until not a byte more fits on the disk.
+    /// Writes to a file, which may be there already, until not a byte more fits on the disk.
     pub fn fill(&self) -> PathBuf {
         let path = self.folder.path().join("filler");
-        let mut file = File::create(&path).expect("there is space");
+        let mut file =
+            OpenOptions::new().append(true).create(true).open(&path).expect("a file needs no space");
         for bytes in [1 << 20, 1 << 12] {
             let bytes = vec![0; bytes];
             let full = std::iter::repeat_with(|| file.write_all(&bytes)).find_map(Result::err);
