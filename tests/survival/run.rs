@@ -175,7 +175,7 @@ impl Outcome {
         let mut rows =
             vec![("seed".to_owned(), self.seed.to_string()), ("rounds".to_owned(), self.rounds.to_string())];
         let counted = self.faults.iter().chain(&self.counts);
-        rows.extend(counted.map(|(what, times)| (format!("{what}"), times.to_string())));
+        rows.extend(counted.map(|(what, times)| ((*what).to_owned(), times.to_string())));
         let figures = [
             ("rounds whose fault cut off requests under way", self.hits),
             ("requests cut off", self.progress.cut),
