@@ -2,6 +2,7 @@
 //! from outside, and a checker that shares no code with the server.
 
 mod check;
+mod controls;
 mod dice;
 mod fault;
 mod history;
