@@ -51,7 +51,7 @@ impl Fault for KillInRecovery {
 }
 
 fn dies_at_a_moment(stage: &mut Stage) -> bool {
-    let mut recovering = stage.begin(&[]);
+    let mut recovering = stage.begin();
     stage.random_moment(stage.start_took());
     assert!(recovering.kill(), "a server ended by itself: {:?}", recovering.process.last_words());
     !recovering.has_listened()
@@ -60,7 +60,7 @@ fn dies_at_a_moment(stage: &mut Stage) -> bool {
 /// Not in time if there was nothing to give up.
 fn dies_giving_up(stage: &mut Stage) -> bool {
     let point = [("CALLONCE_CHAOS", "true"), ("CALLONCE_CRASH_AT", "recover.after_append")];
-    let mut recovering = stage.begin(&point);
+    let mut recovering = stage.begin_with(&point);
     let listened = recovering.listens_or_ends();
     assert!(recovering.kill(), "a server ended by itself: {:?}", recovering.process.last_words());
     !listened

@@ -69,15 +69,20 @@ impl Stage {
     pub fn serve(&mut self) {
         if self.server.is_none() {
             let watch = Stopwatch::start();
-            let mut server = self.begin(&[]);
+            let mut server = self.begin();
             server.listens();
             self.start_took = watch.elapsed();
             self.server = Some(server);
         }
     }
 
-    /// Starts a server, told this by its environment, and does not wait for it: it opens its file, and recovers.
-    pub fn begin(&self, env: &[(&str, &str)]) -> Server {
+    /// Starts a server and does not wait for it: it opens its file, and recovers.
+    pub fn begin(&self) -> Server {
+        self.begin_with(&[])
+    }
+
+    /// The same, and tells it this by its environment.
+    pub fn begin_with(&self, env: &[(&str, &str)]) -> Server {
         let mut command = server::command(&self.database, self.address, self.ledger.address);
         command.envs(self.server_env.iter().map(|(name, value)| (name, value))).envs(env.iter().copied());
         Server::start(command)
@@ -119,7 +124,7 @@ pub fn book(witnesses: &Path) -> PathBuf {
 
 /// An address that no other run has, at this time or on this machine: one process, one loopback address; one stage, one port. A port
 /// that clients are given, or one that another run takes while the server is dead, would be no address for all its lives.
-fn own_address() -> SocketAddr {
+pub fn own_address() -> SocketAddr {
     static STAGES: AtomicU16 = AtomicU16::new(0);
     let [_, a, b, c] = std::process::id().to_be_bytes();
     SocketAddr::from(([127, a, b, c], FIRST_PORT + STAGES.fetch_add(1, Ordering::Relaxed)))
