@@ -17,7 +17,7 @@ pub enum Line {
     /// A request is about to be sent.
     Sent { op: u64, ask: Ask },
     /// Its answer was read to the end.
-    Answered { op: u64, told: Told },
+    Answered { op: u64, told: Box<Told> },
     /// It ended in any other way: it may have been carried out, or not, or may still be.
     Unknown { op: u64, why: String },
     /// The faults have stopped, and everything has had its time to end: what follows are the last looks.

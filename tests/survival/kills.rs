@@ -29,7 +29,8 @@ impl Fault for Kill {
     }
 }
 
-/// Under load, and then each server that is started to recover, up to three in a row.
+/// Under load, and then each server that is started to recover, up to three in a row: at any moment of its start, or right after it
+/// has given up an attempt of the server before.
 pub struct KillInRecovery;
 
 impl Fault for KillInRecovery {
@@ -40,12 +41,29 @@ impl Fault for KillInRecovery {
     fn strike(&mut self, stage: &mut Stage) {
         kill_under_load(stage);
         for _ in 0..stage.dice.between(1, 3) {
-            let mut recovering = stage.begin();
-            stage.random_moment(stage.start_took());
-            assert!(recovering.kill(), "a server ended by itself: {:?}", recovering.process.last_words());
-            stage.count(if recovering.has_listened() { TOO_LATE } else { IN_RECOVERY });
+            let in_time = match stage.dice.percent(30) {
+                true => dies_giving_up(stage),
+                false => dies_at_a_moment(stage),
+            };
+            stage.count(if in_time { IN_RECOVERY } else { TOO_LATE });
         }
     }
+}
+
+fn dies_at_a_moment(stage: &mut Stage) -> bool {
+    let mut recovering = stage.begin();
+    stage.random_moment(stage.start_took());
+    assert!(recovering.kill(), "a server ended by itself: {:?}", recovering.process.last_words());
+    !recovering.has_listened()
+}
+
+/// Not in time if there was nothing to give up.
+fn dies_giving_up(stage: &mut Stage) -> bool {
+    let point = [("CALLONCE_CHAOS", "true"), ("CALLONCE_CRASH_AT", "recover.after_append")];
+    let mut recovering = stage.begin_with(&point);
+    let listened = recovering.listens_or_ends();
+    assert!(recovering.kill(), "a server ended by itself: {:?}", recovering.process.last_words());
+    !listened
 }
 
 /// Under load, and then a rebuild of the tables: half of them at the point half way, the others at any moment.
@@ -77,7 +95,8 @@ impl Fault for KillInRebuild {
     }
 }
 
-fn kill_under_load(stage: &mut Stage) {
+/// The server's end; what others do to its files comes after it.
+pub fn kill_under_load(stage: &mut Stage) {
     stage.random_moment(LONGEST);
     let mut server = stage.take_server();
     assert!(server.kill(), "the server ended by itself: {:?}", server.process.last_words());
@@ -91,7 +110,7 @@ fn faults() -> Vec<Weighted> {
 #[test]
 fn nothing_is_lost_or_doubled_by_kill_9() {
     let plan = Plan::of_environment("kill -9", "CALLONCE_SURVIVAL_KILLS", 50);
-    let outcome = run::play(&plan, &mut faults());
+    let mut outcome = run::play(&plan, &mut faults());
     outcome.tells();
     outcome.holds();
     // Kills of every kind, or the run has shown less than it says.

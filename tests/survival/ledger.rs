@@ -133,9 +133,10 @@ enum Mood {
 impl Mood {
     fn draw(dice: &mut Dice) -> Self {
         match dice.below(100) {
-            0..3 => Self::HangsUp,
-            3..6 => Self::Refuses,
-            6..40 => Self::Slow(Duration::from_millis(dice.between(1, 12))),
+            0..5 => Self::HangsUp,
+            5..8 => Self::Refuses,
+            // Long enough for many to be under way whenever the server dies.
+            8..50 => Self::Slow(Duration::from_millis(dice.between(1, 25))),
             _ => Self::Answers(Duration::ZERO),
         }
     }

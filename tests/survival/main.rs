@@ -2,6 +2,7 @@
 //! from outside, and a checker that shares no code with the server.
 
 mod check;
+mod controls;
 mod cuts;
 mod dice;
 mod fault;
@@ -13,7 +14,6 @@ mod power;
 mod process;
 mod role;
 mod run;
-mod seen;
 mod server;
 #[path = "../system/harness/shim_library.rs"]
 mod shim_library;

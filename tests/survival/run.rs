@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use callonce::engine::clock::Stopwatch;
+use tempfile::TempDir;
 
 use crate::check::{self, Finding, Rule};
 use crate::fault::Weighted;
@@ -67,6 +68,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// What `verify` and `rebuild --check` complain about.
     pub complaints: Vec<String>,
+    /// The folder of the history and the book.
+    witnesses: TempDir,
 }
 
 /// Plays with a database in a temporary folder.
@@ -106,9 +109,6 @@ pub fn play_in(
     let history = history::read(&stage::history(witnesses.path()));
     let book = ledger::read(&stage::book(witnesses.path()));
     let findings = check::check(&history, &book);
-    if !findings.is_empty() || !complaints.is_empty() {
-        keep(witnesses, plan);
-    }
     let operations = history.iter().filter(|line| matches!(line, Line::Sent { .. })).count();
     Outcome {
         title: plan.title,
@@ -125,6 +125,7 @@ pub fn play_in(
         applied: book.iter().filter(|entry| entry.applied).count() as u64,
         findings,
         complaints,
+        witnesses,
     }
 }
 
@@ -153,12 +154,6 @@ fn judged_by_the_program(stage: &Stage) -> Vec<String> {
     complaints
 }
 
-/// What was witnessed is worth a look, where something is broken.
-fn keep(witnesses: tempfile::TempDir, plan: &Plan) {
-    let kept = witnesses.keep();
-    say(&format!("survival, {}, seed {}: the history is in {}\n", plan.title, plan.seed, kept.display()));
-}
-
 /// Tells people, past the test framework, which keeps what is printed to itself.
 pub fn say(text: &str) {
     // A closed stderr is no fault of the server.
@@ -166,7 +161,8 @@ pub fn say(text: &str) {
 }
 
 impl Outcome {
-    fn found(&self, rules: &[Rule]) -> usize {
+    /// How many findings break one of these rules.
+    pub fn found(&self, rules: &[Rule]) -> usize {
         self.findings.iter().filter(|finding| rules.contains(&finding.rule)).count()
     }
 
@@ -175,7 +171,7 @@ impl Outcome {
         let mut rows =
             vec![("seed".to_owned(), self.seed.to_string()), ("rounds".to_owned(), self.rounds.to_string())];
         let counted = self.faults.iter().chain(&self.counts);
-        rows.extend(counted.map(|(what, times)| (format!("{what}"), times.to_string())));
+        rows.extend(counted.map(|(what, times)| ((*what).to_owned(), times.to_string())));
         let figures = [
             ("rounds whose fault cut off requests under way", self.hits),
             ("requests cut off", self.progress.cut),
@@ -210,7 +206,12 @@ impl Outcome {
     }
 
     /// Fails unless the promise was kept, and enough was done for that to mean something.
-    pub fn holds(&self) {
+    pub fn holds(&mut self) {
+        if !self.findings.is_empty() || !self.complaints.is_empty() {
+            // What was witnessed is worth a look then.
+            self.witnesses.disable_cleanup(true);
+            say(&format!("what was witnessed is in {}\n", self.witnesses.path().display()));
+        }
         assert!(self.findings.is_empty(), "seed {}: {}", self.seed, check::tell(&self.findings));
         assert!(self.complaints.is_empty(), "seed {}: {}", self.seed, self.complaints.join("\n"));
         let acknowledged = self.progress.acknowledged;

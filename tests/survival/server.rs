@@ -44,7 +44,12 @@ impl Server {
         self.process.hear_from("it listens", greeting);
     }
 
-    /// Ends it as `kill -9` does; whether it was alive until then.
+    /// Waits for whatever comes first; whether it listens.
+    pub fn listens_or_ends(&mut self) -> bool {
+        self.process.hear("it listens or ends", |words| is_greeting(words).then_some(())).is_some()
+    }
+
+    /// Ends it as `kill -9` does; whether that, or its own like, was its end.
     pub fn kill(&mut self) -> bool {
         self.process.signal(Signal::KILL);
         let status = self.process.ends();

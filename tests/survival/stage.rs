@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use callonce::engine::clock::Stopwatch;
@@ -17,8 +17,8 @@ use crate::server::{self, Server};
 
 /// The program whose other commands work on the database between two servers.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_callonce");
-/// Ports below those that clients are given, so that nobody gets the server's port while it is dead.
-const PORTS: (u64, u64) = (20_000, 30_000);
+/// Below those that clients are given.
+const FIRST_PORT: u16 = 20_000;
 
 /// Where a run plays.
 pub struct Stage {
@@ -41,19 +41,24 @@ pub struct Stage {
 impl Stage {
     /// With the server's database in this folder, and the witnesses' files in that one, which no fault may reach.
     pub fn set(folder: &Path, witnesses: &Path, seed: u64) -> Self {
-        let mut dice = Dice::new(seed, 0);
-        let address = free_address(&mut dice);
+        let address = own_address();
         Self {
             database: folder.join("calls.db"),
             address,
             server: None,
             load: Load::start(address, &history(witnesses), seed),
             ledger: Ledger::start(&book(witnesses), seed),
-            dice,
+            dice: Dice::new(seed, 0),
             counts: BTreeMap::new(),
             server_env: Vec::new(),
             start_took: Duration::from_millis(100),
         }
+    }
+
+    /// The database, and the files beside it that belong to it; only those that are there.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let beside = |suffix| self.database.with_extension(format!("db{suffix}"));
+        ["", "-wal", "-shm", "-head"].map(beside).into_iter().filter(|file| file.exists()).collect()
     }
 
     pub fn count(&mut self, what: &'static str) {
@@ -73,8 +78,13 @@ impl Stage {
 
     /// Starts a server and does not wait for it: it opens its file, and recovers.
     pub fn begin(&self) -> Server {
+        self.begin_with(&[])
+    }
+
+    /// The same, and tells it this by its environment.
+    pub fn begin_with(&self, env: &[(&str, &str)]) -> Server {
         let mut command = server::command(&self.database, self.address, self.ledger.address);
-        command.envs(self.server_env.iter().map(|(name, value)| (name, value)));
+        command.envs(self.server_env.iter().map(|(name, value)| (name, value))).envs(env.iter().copied());
         Server::start(command)
     }
 
@@ -112,16 +122,10 @@ pub fn book(witnesses: &Path) -> PathBuf {
     witnesses.join("book.ndjson")
 }
 
-/// An address that nobody uses, and that nobody is given by chance.
-pub fn free_address(dice: &mut Dice) -> SocketAddr {
-    // Two runs with one seed may play at one time, in two processes or in this one.
-    static RUNS: AtomicU64 = AtomicU64::new(0);
-    let run = RUNS.fetch_add(1, Ordering::Relaxed) << 32 | u64::from(std::process::id());
-    let mut dice = Dice::new(dice.next(), run);
-    loop {
-        let port = dice.between(PORTS.0, PORTS.1) as u16;
-        if let Ok(free) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-            return free.local_addr().expect("it is bound");
-        }
-    }
+/// An address that no other run has, at this time or on this machine: one process, one loopback address; one stage, one port. A port
+/// that clients are given, or one that another run takes while the server is dead, would be no address for all its lives.
+pub fn own_address() -> SocketAddr {
+    static STAGES: AtomicU16 = AtomicU16::new(0);
+    let [_, a, b, c] = std::process::id().to_be_bytes();
+    SocketAddr::from(([127, a, b, c], FIRST_PORT + STAGES.fetch_add(1, Ordering::Relaxed)))
 }

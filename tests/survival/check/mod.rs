@@ -1,11 +1,13 @@
 //! The checker: do a history and the downstream's book agree with what was promised? A pure function that knows no rule of the server.
 
+mod bad;
 mod effects;
 mod ends;
-mod good_and_bad;
+mod good;
 mod key;
 mod ops;
 mod steps;
+mod tale;
 mod versions;
 
 use std::collections::BTreeMap;

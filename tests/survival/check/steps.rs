@@ -66,7 +66,11 @@ impl State {
     fn as_seen(self) -> Self {
         match self {
             Self::Pending { attempts, .. } => Self::Pending { attempts, open: false },
-            other => other,
+            Self::Running { .. }
+            | Self::Held { .. }
+            | Self::Failed { .. }
+            | Self::Succeeded { .. }
+            | Self::FailedForGood { .. } => self,
         }
     }
 

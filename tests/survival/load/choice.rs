@@ -70,13 +70,13 @@ impl Knowledge {
             false => dice.below(known),
         };
         match what {
-            ..64 => Ask::Post { key: key(number), payload: base(self.seed, number), wait: wait(dice) },
-            ..72 => Ask::Post { key: key(number), payload: other(self.seed, number), wait: 0 },
-            ..84 => match &ids[number as usize] {
+            42..64 => Ask::Post { key: key(number), payload: base(self.seed, number), wait: wait(dice) },
+            64..72 => Ask::Post { key: key(number), payload: other(self.seed, number), wait: 0 },
+            72..84 => match &ids[number as usize] {
                 Some(id) => Ask::GetId { key: key(number), id: id.clone() },
                 None => Ask::GetKey { key: key(number), wait: 0 },
             },
-            ..98 => Ask::GetKey { key: key(number), wait: wait(dice) },
+            84..98 => Ask::GetKey { key: key(number), wait: wait(dice) },
             _ => Ask::GetKey { key: format!("nobody-{number}"), wait: 0 },
         }
     }

@@ -33,7 +33,7 @@ impl Client {
         let told = match exchange(&mut connection, ask) {
             Ok((told, keep)) => {
                 self.connection = keep.then_some(connection);
-                shared.history.writes(&Line::Answered { op, told: told.clone() });
+                shared.history.writes(&Line::Answered { op, told: Box::new(told.clone()) });
                 shared.knowledge.learns(ask, &told);
                 Some(told)
             }

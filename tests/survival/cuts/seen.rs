@@ -9,7 +9,6 @@ use std::path::Path;
 use rustix::process::Signal;
 
 use crate::check::{self, Finding, Rule};
-use crate::dice::Dice;
 use crate::history::{Ask, Call, Line, Payload, Told};
 use crate::ledger::{self, Ledger};
 use crate::load::ask_once;
@@ -38,7 +37,7 @@ impl Client {
         match ask_once(self.address, &ask) {
             Ok(told) => {
                 let Told { call, .. } = told.clone();
-                self.history.push(Line::Answered { op, told });
+                self.history.push(Line::Answered { op, told: Box::new(told) });
                 call
             }
             Err(error) => {
@@ -59,7 +58,7 @@ impl Client {
 fn story(disk: &Disk, weakness: &str) -> (Vec<Finding>, usize) {
     let witnesses = tempfile::tempdir().expect("a temporary folder can be made");
     let ledger = Ledger::start(&stage::book(witnesses.path()), 1);
-    let address = stage::free_address(&mut Dice::new(1, 0));
+    let address = stage::own_address();
     let database = disk.folder().join("calls.db");
     let start = |environment: &[(&str, &Path)]| {
         let mut command = server::command(&database, address, ledger.address);

@@ -1,1 +1,0 @@
-//! Histories made by hand.
