@@ -1,10 +1,14 @@
 //! Bytes of the file that changed, and files that are not where they should be.
 
+use std::str::FromStr;
+
+use callonce::domain::id::{CallId, Version};
 use callonce::domain::law::Law;
 use callonce::domain::time::Timestamp;
-use callonce::store::Store as _;
 use callonce::store::record::Snapshot;
+use callonce::store::sqlite::SqliteReader;
 use callonce::store::sqlite::verify::{self, VerifyError};
+use callonce::store::{Store as _, StoreError};
 use callonce::testing::many_calls;
 use callonce::testing::random_calls::{Chance, request, submit};
 
@@ -58,6 +62,14 @@ async fn an_index_that_leads_to_another_call_is_told() {
     let findings = place.findings();
     assert!(findings.iter().any(|told| told.member == "audit.call_id"), "{findings:#?}");
     assert!(findings.iter().any(|told| told.call.as_ref() == Some(&last)), "{findings:#?}");
+    // What is left of the call's events is no history of it, from wherever it is read.
+    let reader = SqliteReader::open(&place.database()).unwrap();
+    for after in 0..2 {
+        let history = reader.history(CallId::from_str(&last).unwrap(), Version(after), 100).await;
+        assert!(matches!(history, Err(StoreError::Corrupt(_))), "after {after}: {history:?}");
+    }
+    let untouched = reader.history(CallId::from_str(&id(SECOND_TRY)).unwrap(), Version::NONE, 100).await;
+    assert!(untouched.is_ok_and(|events| events.len() > 3));
 }
 
 /// Entries that go back lead nobody in a circle.

@@ -1,7 +1,7 @@
 //! Power cuts: under load, after a kill and a restart that has been read from, and while a server recovers.
 
-mod controls;
 mod seen;
+mod weakened;
 
 use std::sync::Arc;
 use std::time::Duration;
