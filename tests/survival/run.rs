@@ -54,6 +54,8 @@ pub struct Outcome {
     pub seed: u64,
     pub rounds: u64,
     pub took: Duration,
+    /// From the start of a process, through recovery, until it listened.
+    pub longest_start: Duration,
     pub operations: u64,
     pub progress: Progress,
     /// Rounds whose fault cut off a request that was under way.
@@ -115,6 +117,7 @@ pub fn play_in(
         seed: plan.seed,
         rounds: plan.rounds,
         took: watch.elapsed(),
+        longest_start: stage.longest_start(),
         operations: operations as u64,
         progress: settled,
         hits,
@@ -187,6 +190,8 @@ impl Outcome {
             ("complaints of verify and rebuild --check", self.complaints.len() as u64),
         ];
         rows.extend(figures.map(|(what, count)| (what.to_owned(), count.to_string())));
+        let longest = self.longest_start.as_millis();
+        rows.push(("milliseconds until a server listened, at most".to_owned(), longest.to_string()));
         rows.push(("seconds".to_owned(), format!("{:.1}", self.took.as_secs_f64())));
         rows
     }

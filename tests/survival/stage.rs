@@ -36,6 +36,7 @@ pub struct Stage {
     pub server_env: Vec<(OsString, OsString)>,
     /// How long the last server took until it listened: kills that are to come before draw their moment from it.
     start_took: Duration,
+    longest_start: Duration,
 }
 
 impl Stage {
@@ -52,6 +53,7 @@ impl Stage {
             counts: BTreeMap::new(),
             server_env: Vec::new(),
             start_took: Duration::from_millis(100),
+            longest_start: Duration::ZERO,
         }
     }
 
@@ -72,6 +74,7 @@ impl Stage {
             let mut server = self.begin();
             server.listens();
             self.start_took = watch.elapsed();
+            self.longest_start = self.longest_start.max(self.start_took);
             self.server = Some(server);
         }
     }
@@ -102,6 +105,11 @@ impl Stage {
     /// As long as it lasts until a server listens.
     pub fn start_took(&self) -> Duration {
         self.start_took
+    }
+
+    /// The longest that it ever lasted: recovery is in it.
+    pub fn longest_start(&self) -> Duration {
+        self.longest_start
     }
 
     /// A command of the program, on the database of a server that is not there.
