@@ -65,14 +65,14 @@ fn loses(outcome: &Outcome, rules: &[Rule]) {
 
 #[test]
 fn a_backup_put_back_is_seen_as_calls_lost() {
-    let plan = Plan::of_environment("control: a backup put back has to lose", "", ROUNDS);
+    let plan = Plan::of_rounds("control: a backup put back has to lose", ROUNDS);
     let outcome = run::play(&plan, &mut [Weighted::new(1, PutBack::new())]);
     loses(&outcome, &[Rule::Lost, Rule::TwoCalls]);
 }
 
 #[test]
 fn a_downstream_that_is_trusted_wrongly_is_seen_as_effects_doubled() {
-    let plan = Plan::of_environment("control: replays to a blind downstream have to double", "", ROUNDS);
+    let plan = Plan::of_rounds("control: replays to a blind downstream have to double", ROUNDS);
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let outcome = run::play_in(&plan, folder.path(), &mut [Weighted::new(1, Kill)], |stage| {
         stage.server_env.push((CARELESS.into(), "true".into()));

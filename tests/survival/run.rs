@@ -34,11 +34,12 @@ pub struct Plan {
 impl Plan {
     /// So many rounds, unless the environment says under `size` how many; the seed, likewise.
     pub fn of_environment(title: &'static str, size: &str, rounds: u64) -> Self {
-        Self {
-            title,
-            rounds: number(size).unwrap_or(rounds),
-            seed: number("CALLONCE_SURVIVAL_SEED").unwrap_or(SEED),
-        }
+        Self { rounds: number(size).unwrap_or(rounds), ..Self::of_rounds(title, rounds) }
+    }
+
+    /// So many rounds, whatever the environment says; with its seed.
+    pub fn of_rounds(title: &'static str, rounds: u64) -> Self {
+        Self { title, rounds, seed: number("CALLONCE_SURVIVAL_SEED").unwrap_or(SEED) }
     }
 }
 
