@@ -23,12 +23,14 @@ mod source;
 mod stats;
 mod verify;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use self::exit::Exit;
+use crate::engine::tools::Registry;
 
 /// Makes a tool call happen once.
 ///
@@ -63,9 +65,29 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads((cores - 1).max(1)).enable_all().build()
 }
 
-/// Parses the command line, runs the command and returns what the process exits with.
+/// Parses the command line of this process, runs the command and returns what the process exits with. The tools are the
+/// samples.
 pub fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    run_from(std::env::args_os(), Registry::samples())
+}
+
+/// The same with a command line of one's own, whose first word is the program's name, and with these tools: the way for a
+/// program that has tools of its own.
+///
+/// ```no_run
+/// use callonce::engine::tools::Registry;
+///
+/// fn main() -> std::process::ExitCode {
+///     let mut tools = Registry::samples();
+///     // tools.register(std::sync::Arc::new(MyTool)) …
+///     callonce::cli::run_from(std::env::args_os(), tools)
+/// }
+/// ```
+pub fn run_from<A>(args: impl IntoIterator<Item = A>, tools: Registry) -> ExitCode
+where
+    A: Into<OsString> + Clone,
+{
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(refusal) => return output::explain(refusal).into(),
     };
@@ -78,7 +100,7 @@ pub fn run() -> ExitCode {
     };
     let done = runtime.block_on(async {
         match cli.command {
-            Command::Serve(serve) => serve.run().await,
+            Command::Serve(serve) => serve.run(tools).await,
             Command::Call(call) => call.run().await,
             Command::Get(get) => get.run().await,
             Command::List(list) => list.run().await,

@@ -32,7 +32,7 @@ use crate::store::sqlite::{Holder, OpenError, Options, PAGE_CACHE, SqliteStore};
 /// Run the server.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// The SQLite file; made if it is not there. Files beside it with -wal, -shm, -lock and -head belong to it.
+    /// The SQLite file; made if it is not there. Files beside it with -wal, -shm, -lock, -head and -reserve belong to it.
     #[arg(long, value_name = "FILE", env = "CALLONCE_DB", default_value = "callonce.db")]
     db: PathBuf,
     /// Where to listen; port 0 takes a free one.
@@ -101,7 +101,7 @@ enum LogFormat {
 }
 
 impl Serve {
-    pub(super) async fn run(self) -> Result<Exit, Failure> {
+    pub(super) async fn run(self, tools: Registry) -> Result<Exit, Failure> {
         self.start_log()?;
         let crash = self.crash_points()?;
         raise_file_limit();
@@ -114,7 +114,6 @@ impl Serve {
             crash,
             ..Settings::default()
         };
-        let tools = Registry::samples();
         let unfit = |unfit| Failure::new(Exit::Config, format!("--lease, --time-limit: {unfit}"));
         // Before the database is touched: a server that is not to run leaves no file behind.
         settings.check(&tools).map_err(unfit)?;
@@ -186,6 +185,11 @@ impl Serve {
             page_cache: self.page_cache_mib,
             ..Options::new(holder)
         };
+        #[cfg(feature = "testing")]
+        {
+            let name = std::env::var("CALLONCE_WEAKNESS").unwrap_or_default();
+            options.weakness = crate::store::sqlite::Weakness::named(&name);
+        }
         if crash.is_armed() {
             let crash = crash.clone();
             options.crash_point = Some(Arc::new(move |point| crash.pass(point)));

@@ -21,7 +21,7 @@ const CLOCKS: &[&str] = &["SystemTime::now", "Instant::now"];
 pub const ANY: &[&str] = &["*"];
 
 /// One rule a folder.
-pub const RULES: [Rule; 11] = [
+pub const RULES: [Rule; 13] = [
     Rule {
         folder: "src/domain/",
         ours: &[],
@@ -150,6 +150,19 @@ pub const RULES: [Rule; 11] = [
         never: &["crate::store"],
     },
     Rule { folder: "src/testing/", ours: &["domain", "engine", "http", "store"], crates: ANY, never: &[] },
+    // A witness and a judge that share no code with the accused.
+    Rule {
+        folder: "tests/survival/load/",
+        ours: &[],
+        crates: &["serde", "serde_json"],
+        never: &["callonce", "crate::server", "crate::stage", "crate::check"],
+    },
+    Rule {
+        folder: "tests/survival/check/",
+        ours: &[],
+        crates: &["serde", "serde_json"],
+        never: &["callonce", "crate::server", "crate::stage", "crate::load", "crate::process"],
+    },
 ];
 
 /// What only some files may name, wherever they lie: the paths end like this, or contain it.

@@ -1,14 +1,19 @@
 //! Bytes of the file that changed, and files that are not where they should be.
 
+use std::str::FromStr;
+
+use callonce::domain::call::Call;
+use callonce::domain::id::{CallId, IdemKey, Version};
 use callonce::domain::law::Law;
 use callonce::domain::time::Timestamp;
-use callonce::store::Store as _;
 use callonce::store::record::Snapshot;
+use callonce::store::sqlite::SqliteReader;
 use callonce::store::sqlite::verify::{self, VerifyError};
+use callonce::store::{AppendError, Store as _, StoreError};
 use callonce::testing::many_calls;
-use callonce::testing::random_calls::{Chance, request, submit};
+use callonce::testing::random_calls::{Chance, decided, request, submit};
 
-use crate::place::{PENDING, Place, RUNNING, SECOND_TRY, WITHOUT_EFFECT, does, dump, id};
+use crate::place::{PENDING, Place, REQUEUED, RUNNING, SECOND_TRY, WITHOUT_EFFECT, does, dump, id};
 
 /// The bytes of the page at which a table or an index begins.
 fn page_of(place: &Place, name: &str) -> std::ops::Range<usize> {
@@ -58,6 +63,45 @@ async fn an_index_that_leads_to_another_call_is_told() {
     let findings = place.findings();
     assert!(findings.iter().any(|told| told.member == "audit.call_id"), "{findings:#?}");
     assert!(findings.iter().any(|told| told.call.as_ref() == Some(&last)), "{findings:#?}");
+    // What is left of the call's events is no history of it, from wherever it is read.
+    let reader = SqliteReader::open(&place.database()).unwrap();
+    for after in 0..2 {
+        let history = reader.history(CallId::from_str(&last).unwrap(), Version(after), 100).await;
+        assert!(matches!(history, Err(StoreError::Corrupt(_))), "after {after}: {history:?}");
+    }
+    let untouched = reader.history(CallId::from_str(&id(SECOND_TRY)).unwrap(), Version::NONE, 100).await;
+    assert!(untouched.is_ok_and(|events| events.len() > 3));
+}
+
+/// The row that an index leads to is whole, and of another call: it is nobody's answer, neither to a look nor to a request.
+#[tokio::test]
+async fn a_key_that_leads_to_another_call_is_refused() {
+    let place = Place::with_every_state().await;
+    let entry = |row: u64| format!("key-{SECOND_TRY}{}", char::from(u8::try_from(row).unwrap()));
+    write_over(&place, "sqlite_autoindex_calls_2", &entry(SECOND_TRY), &entry(REQUEUED));
+    let key = IdemKey::parse(&format!("key-{SECOND_TRY}")).unwrap();
+    let reader = SqliteReader::open(&place.database()).unwrap();
+    let found = reader.find(&key).await;
+    assert!(matches!(found, Err(StoreError::Corrupt(_))), "{found:?}");
+    drop(reader);
+    let store = place.open();
+    let events = decided(&Call::Absent, submit(&request(SECOND_TRY)));
+    let appended = store.append(&Snapshot::absent(), events).await;
+    assert!(matches!(appended, Err(AppendError::Store(StoreError::Corrupt(_)))), "{appended:?}");
+    store.close().await;
+    assert!(place.findings().iter().any(|told| told.law == Law::OneCallPerKey), "{:#?}", place.findings());
+}
+
+/// The same of an id.
+#[tokio::test]
+async fn an_id_that_leads_to_another_call_is_refused() {
+    let place = Place::with_every_state().await;
+    let last = id(SECOND_TRY);
+    let entry = |row: u64| format!("{last}{}", char::from(u8::try_from(row).unwrap()));
+    write_over(&place, "sqlite_autoindex_calls_1", &entry(SECOND_TRY), &entry(REQUEUED));
+    let reader = SqliteReader::open(&place.database()).unwrap();
+    let loaded = reader.load(CallId::from_str(&last).unwrap()).await;
+    assert!(matches!(loaded, Err(StoreError::Corrupt(_))), "{loaded:?}");
 }
 
 /// Entries that go back lead nobody in a circle.

@@ -22,6 +22,8 @@ pub(super) struct Change {
     pub(super) checksum: i64,
     /// What is added to the counters.
     pub(super) moves: Vec<(Counter, i64)>,
+    /// Whether it says how an attempt ended, and not that anything is to begin.
+    pub(super) reports: bool,
 }
 
 impl Change {
@@ -38,6 +40,10 @@ impl Change {
             call_id,
             checksum,
             moves: counters::moves(&before.call, &after.call),
+            reports: match first.event {
+                Event::Succeeded { .. } | Event::Failed { .. } | Event::Recover { .. } => true,
+                Event::Created { .. } | Event::Claimed { .. } | Event::RetryReset { .. } => false,
+            },
             entries,
             after,
         }))

@@ -76,6 +76,11 @@ pub(super) fn keep_at_hand(db: &Connection, mib: NonZeroU32) -> rusqlite::Result
     set(db, "cache_size", -(i64::from(mib.get()) << 10))
 }
 
+/// Commits without an fsync: the weakness [`Weakness::NoSync`](super::Weakness::NoSync).
+pub(super) fn never_sync(db: &Connection) -> rusqlite::Result<()> {
+    set(db, "synchronous", 0)
+}
+
 /// Whether the last connection to close copies the WAL and removes it. Not by itself: after an fsync that failed, a second
 /// one may say that all is well although the data is gone, and then the WAL would go too. See `open` for when it may.
 pub(super) fn checkpoint_on_close(db: &Connection, yes: bool) -> rusqlite::Result<()> {
@@ -87,8 +92,7 @@ pub(super) fn checkpoint_on_close(db: &Connection, yes: bool) -> rusqlite::Resul
 fn switch_to_wal(db: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
     let mut waited = Duration::ZERO;
     loop {
-        let mode = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
-        match mode {
+        match set_wal(db) {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(mode) if waited >= busy_timeout => return Err(ignored("journal_mode", "wal", &mode)),
             Err(error) if waited >= busy_timeout || !super::error::is_busy(&error) => return Err(error),
@@ -96,6 +100,18 @@ fn switch_to_wal(db: &Connection, busy_timeout: Duration) -> rusqlite::Result<()
         }
         waited += WAL_PAUSE;
     }
+}
+
+/// The mode that the database is in after a try. The switch is committed only once the statement has run to its end, which is
+/// after the row that tells the mode; whoever stops at the row never hears of a commit that failed.
+fn set_wal(db: &Connection) -> rusqlite::Result<String> {
+    let mut statement = db.prepare("PRAGMA journal_mode = wal")?;
+    let mut rows = statement.query([])?;
+    let mut mode = String::new();
+    while let Some(row) = rows.next()? {
+        mode = row.get(0)?;
+    }
+    Ok(mode)
 }
 
 fn set(db: &Connection, pragma: &str, value: i64) -> rusqlite::Result<()> {

@@ -81,6 +81,11 @@ impl Fatal {
         Self { database: database.into(), action }
     }
 
+    /// The database, as it is named in what is logged.
+    pub(super) fn database(&self) -> &Path {
+        &self.database
+    }
+
     /// What is logged of an error that the store lives with: which file, what was being done, and SQLite's own words.
     pub(super) fn says(&self, doing: &str, error: &Error) -> String {
         format!("{}: {doing}: {}", self.database.display(), describe(error))

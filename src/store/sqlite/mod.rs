@@ -31,6 +31,7 @@ mod plans;
 mod read;
 mod reader;
 pub mod rebuild;
+mod reserve;
 mod row;
 pub mod verify;
 mod version;
@@ -52,7 +53,9 @@ use writer::{Job, Message};
 
 pub use filesystem::network_filesystem;
 pub use lock::holder;
-pub use options::{BUSY_TIMEOUT, CrashPoint, DataLoss, Holder, OnFatal, OpenError, Options, PAGE_CACHE};
+pub use options::{
+    BUSY_TIMEOUT, CrashPoint, DataLoss, Holder, OnFatal, OpenError, Options, PAGE_CACHE, Weakness,
+};
 pub use reader::SqliteReader;
 pub use version::keeps_committed_work;
 

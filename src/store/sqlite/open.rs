@@ -12,7 +12,8 @@ use super::head::{self, Head, HeadFile};
 use super::head_keeper::HeadKeeper;
 use super::lock::Lock;
 use super::migrate::Found;
-use super::options::{DataLoss, OpenError, Options};
+use super::options::{DataLoss, OpenError, Options, Weakness};
+use super::reserve::Reserve;
 use super::verify::schema::{self, Difference};
 use super::writer::{self, Message, Stopped, Writer};
 use super::{SqliteStore, filesystem, migrate, paths, reader, version};
@@ -25,6 +26,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     filesystem::guard(&path, filesystem::kind(paths::folder(&path))?, options.allow_network_filesystem)?;
     paths::guard_access(&path)?;
     let lock = Lock::take(&path, &options.holder)?;
+    let mut reserve = Reserve::open(&path);
     let found = migrate::guard(&path, options.busy_timeout)?;
     if found == Found::Nothing && !head::file_name(&path).exists() {
         // Before there is a database: so one without a head is never a new one, whenever this process is killed.
@@ -33,6 +35,9 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let mut db = connection::open(&path, Role::Writer, options.busy_timeout).map_err(sqlite)?;
     connection::keep_at_hand(&db, options.page_cache).map_err(sqlite)?;
+    if options.has(Weakness::NoSync) {
+        connection::never_sync(&db).map_err(sqlite)?;
+    }
     let crash = options.crash_point.clone();
     migrate::migrate(&path, &db, &|point| {
         if let Some(crash) = &crash {
@@ -42,10 +47,16 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
     // What is refused here, its WAL too, is left as it was found.
     let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
     expect_whole_schema(&path, &db)?;
-    make_durable(&path, &db)?;
-    migrate::prove_writable(&path, &db)?;
+    if !options.has(Weakness::NoCheckpointAtStart) {
+        make_durable(&path, &db, &mut reserve)?;
+        migrate::prove_writable(&path, &db)?;
+    }
 
     let head_file = HeadFile::create(&path, head).map_err(io(head::file_name(&path)))?;
+    if let Err(error) = reserve.refill() {
+        let database = path.display();
+        tracing::warn!(%database, "{error}: nothing new is accepted until there is space to keep aside");
+    }
     let fatal = Fatal::new(&path, options.on_fatal);
     let readers = reader::Threads::start(&path, options.busy_timeout).map_err(sqlite)?;
     let reader = readers.reader();
@@ -57,7 +68,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
         Work { db, queue, readers, checkpointer, head_keeper, crash: options.crash_point, fatal, lock };
     let thread = std::thread::Builder::new().name("store-write".into());
     let thread = thread.spawn(move || {
-        work.run();
+        work.run(reserve);
         drop(alive);
     });
     let thread = thread.map_err(io(path))?;
@@ -71,9 +82,16 @@ fn io(path: PathBuf) -> impl FnOnce(std::io::Error) -> OpenError {
 
 /// Copies what a crash left in the WAL into the database and fsyncs it. Until then it may be in the operating system's
 /// cache alone, and an answer that shows it could be taken back by a power cut.
-fn make_durable(path: &Path, db: &Connection) -> Result<(), OpenError> {
-    // It waits for readers as long as the busy timeout.
-    let progress = checkpoint::truncate(db).map_err(|error| open_error(path, &error))?;
+fn make_durable(path: &Path, db: &Connection, reserve: &mut Reserve) -> Result<(), OpenError> {
+    let progress = loop {
+        // It waits for readers as long as the busy timeout.
+        match checkpoint::truncate(db) {
+            Ok(progress) => break progress,
+            // The database grows before the WAL is cut off, which then gives back more than that took.
+            Err(error) if meaning(&error) == Meaning::Full && reserve.give() => {}
+            Err(error) => return Err(open_error(path, &error)),
+        }
+    };
     match progress.busy {
         false => Ok(()),
         true => Err(OpenError::Storage {
@@ -162,9 +180,9 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self) {
+    fn run(mut self, reserve: Reserve) {
         let _guard = self.fatal.on_panic("the writer");
-        let worked = match Writer::new(&self.db, self.crash.take(), self.fatal.clone()) {
+        let worked = match Writer::new(&self.db, reserve, self.crash.take(), self.fatal.clone()) {
             Ok(mut writer) => writer.run(&mut self.queue, &mut self.checkpointer, &self.head_keeper),
             Err(error) => {
                 self.fatal.stop("preparing the writer", &describe(&error));

@@ -40,6 +40,29 @@ pub struct Options {
     /// What to do after an error that leaves open whether an append is durable. It must not return; if it does, as in a
     /// test, the waiting appends are never answered.
     pub on_fatal: OnFatal,
+    /// A fault that is put in on purpose, so that tests of durability can be seen to notice it.
+    #[cfg(feature = "testing")]
+    pub weakness: Option<Weakness>,
+}
+
+/// What a store can be made to do wrong, in builds with the feature `testing` alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weakness {
+    /// Commits are not synced.
+    NoSync,
+    /// What a crash left in the WAL is served as it is, durable or not.
+    NoCheckpointAtStart,
+}
+
+impl Weakness {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "no-sync" => Some(Self::NoSync),
+            "no-checkpoint-at-start" => Some(Self::NoCheckpointAtStart),
+            _ => None,
+        }
+    }
 }
 
 impl Options {
@@ -53,7 +76,19 @@ impl Options {
             page_cache: PAGE_CACHE,
             crash_point: None,
             on_fatal: Arc::new(|_| std::process::abort()),
+            #[cfg(feature = "testing")]
+            weakness: None,
         }
+    }
+
+    #[cfg(feature = "testing")]
+    pub(super) fn has(&self, weakness: Weakness) -> bool {
+        self.weakness == Some(weakness)
+    }
+
+    #[cfg(not(feature = "testing"))]
+    pub(super) fn has(&self, _: Weakness) -> bool {
+        false
     }
 }
 

@@ -21,6 +21,7 @@ use crate::store::{Stats, StoreError};
 pub(super) const LOAD: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE call_id = ?1");
 pub(super) const FIND: &str = concat!("SELECT ", call_columns!(), " FROM calls WHERE idem_key = ?1");
 pub(super) const HASH: &str = "SELECT hash FROM audit WHERE call_id = ?1 AND version = ?2";
+pub(super) const END: &str = "SELECT version, chain FROM calls WHERE call_id = ?1";
 pub(super) const HISTORY: &str = concat!(
     "SELECT ",
     event_columns!(),
@@ -73,19 +74,32 @@ impl Reads {
         self.one(FIND, [key.as_str()])
     }
 
-    /// The events of a call, each proved by the hash that chains it to the one before.
+    /// The events of a call, each proved by the hash that chains it to the one before, and the last one by the call's row: an
+    /// index that leads past the rest would make a history that is too short, and looks whole.
     pub(super) fn history(
         &self,
         id: CallId,
         after: Version,
         limit: usize,
     ) -> Result<Vec<Recorded>, StoreError> {
+        // Events and row of one moment.
+        let transaction = self.db.unchecked_transaction().map_err(|error| read_error(&error))?;
         let (id, version) = (id.to_string(), after.0.cast_signed());
+        let end = self.all(END, [&id], |row| {
+            let end = (|| Ok((row.get::<_, i64>(0)?, row.get::<_, [u8; 32]>(1)?)))();
+            end.map_err(|error| read_error(&error))
+        })?;
+        let end = end
+            .first()
+            .map(|(version, chain)| (Version(version.cast_unsigned()), ChainHash::from_bytes(*chain)));
+        let beyond_the_end = end.is_none_or(|(end, _)| end < after);
         let mut last = match after {
             Version::NONE => ChainHash::ROOT,
             Version(_) => {
                 let hash = self.value::<[u8; 32]>(HASH, (&id, version))?;
-                let Some(hash) = hash else { return Ok(vec![]) };
+                let Some(hash) = hash else {
+                    return if beyond_the_end { Ok(vec![]) } else { Err(too_short(&id, after)) };
+                };
                 ChainHash::from_bytes(hash)
             }
         };
@@ -102,7 +116,14 @@ impl Reads {
             }
             last = hash;
         }
-        Ok(events)
+        // Nothing was written, so there is nothing that ending it could lose.
+        drop(transaction);
+        match end {
+            Some(end) if events.len() < limit && !beyond_the_end && end != (expected, last) => {
+                Err(too_short(&id, expected))
+            }
+            Some(_) | None => Ok(events),
+        }
     }
 
     pub(super) fn scan(&self, after: Position, limit: usize) -> Result<Vec<Recorded>, StoreError> {
@@ -163,6 +184,10 @@ impl Reads {
         let find = || self.db.prepare_cached(sql)?.query_row(params, |row| row.get(0)).optional();
         find().map_err(|error| read_error(&error))
     }
+}
+
+fn too_short(id: &str, version: Version) -> StoreError {
+    StoreError::Corrupt(format!("the events of {id} end at version {version}, and its row does not"))
 }
 
 /// A limit as SQLite takes it.

@@ -16,6 +16,7 @@ use super::error::{Fatal, Meaning, describe, meaning};
 use super::head::Head;
 use super::head_keeper::HeadKeeper;
 use super::options::CrashPoint;
+use super::reserve::Reserve;
 use crate::domain::id::Position;
 use crate::store::counters::Counter;
 use crate::store::record::Snapshot;
@@ -51,6 +52,7 @@ pub(super) struct Writer<'c> {
     begin: Statement<'c>,
     commit: Statement<'c>,
     statements: Statements<'c>,
+    reserve: Reserve,
     crash: Option<CrashPoint>,
     fatal: Fatal,
 }
@@ -74,13 +76,19 @@ struct Failed {
 }
 
 impl<'c> Writer<'c> {
-    pub(super) fn new(db: &'c Connection, crash: Option<CrashPoint>, fatal: Fatal) -> rusqlite::Result<Self> {
+    pub(super) fn new(
+        db: &'c Connection,
+        reserve: Reserve,
+        crash: Option<CrashPoint>,
+        fatal: Fatal,
+    ) -> rusqlite::Result<Self> {
         Ok(Self {
             db,
             // Never a deferred transaction: one that reads first and then writes fails at once if another writer came between.
             begin: db.prepare("BEGIN IMMEDIATE")?,
             commit: db.prepare("COMMIT")?,
             statements: Statements::prepare(db)?,
+            reserve,
             crash,
             fatal,
         })
@@ -96,6 +104,7 @@ impl<'c> Writer<'c> {
         let mut messages = Vec::with_capacity(MAX_BATCH);
         while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
             let batch = self.sort_out(&mut messages, queue);
+            let batch = self.admit(batch);
             if let Went::Locked(told) = self.write(batch, head)? {
                 // Whoever queued behind a batch that waited in vain has waited too: do not make each wait its own turn.
                 while let Ok(message) = queue.try_recv() {
@@ -126,6 +135,20 @@ impl<'c> Writer<'c> {
         batch
     }
 
+    /// Those that may be written now: all, or the reports alone while the space that is kept for them is not whole.
+    fn admit(&mut self, batch: Vec<Job>) -> Vec<Job> {
+        if self.reserve.is_whole() || batch.iter().all(|job| job.change.reports) {
+            return batch;
+        }
+        match self.reserve.refill() {
+            Ok(()) => batch,
+            Err(error) => {
+                let told = format!("{}: keeping space aside: {error}", self.fatal.database().display());
+                answer_all_but_reports(batch, &StoreError::Full(told))
+            }
+        }
+    }
+
     /// Writes a batch and answers everybody in it.
     fn write(&mut self, batch: Vec<Job>, head: &HeadKeeper) -> Result<Went, Stopped> {
         if batch.is_empty() {
@@ -148,7 +171,11 @@ impl<'c> Writer<'c> {
             }
             Meaning::Full => {
                 let told = StoreError::Full(self.fatal.says(failed.doing, &failed.error));
-                answer_all(batch, &told);
+                let reports = answer_all_but_reports(batch, &told);
+                if !reports.is_empty() && self.reserve.give() {
+                    return self.write(reports, head);
+                }
+                answer_all(reports, &told);
                 Ok(Went::Through)
             }
             Meaning::Culprit if batch.len() == 1 => {
@@ -265,6 +292,13 @@ fn answer_all(batch: Vec<Job>, error: &StoreError) {
     }
 }
 
+/// The reports of a batch, once all others in it are told of `error`.
+fn answer_all_but_reports(batch: Vec<Job>, error: &StoreError) -> Vec<Job> {
+    let (reports, others) = batch.into_iter().partition(|job| job.change.reports);
+    answer_all(others, error);
+    reports
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -301,7 +335,9 @@ mod tests {
         db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace)).unwrap();
         migrate::migrate(&path, &db, &|_| {}).unwrap();
         migrate::prove_writable(&path, &db).unwrap();
-        let mut writer = Writer::new(&db, None, Fatal::new(Path::new("calls.db"), Arc::new(|_| {}))).unwrap();
+        let reserve = Reserve::open(&path);
+        let mut writer =
+            Writer::new(&db, reserve, None, Fatal::new(Path::new("calls.db"), Arc::new(|_| {}))).unwrap();
         let created = job(&Snapshot::absent(), submit(&request(1)));
         let call = created.change.after.clone();
         let claimed = job(&call, claim(2, "w"));

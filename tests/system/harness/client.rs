@@ -137,6 +137,11 @@ impl Answer {
         self.text("call_id")
     }
 
+    /// The stable code, if this is an error.
+    pub fn code_if_any(&self) -> String {
+        if self.status < 300 { String::new() } else { self.code() }
+    }
+
     /// The stable code of an error.
     pub fn code(&self) -> String {
         self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! The one place that waits: for a fact, and not for ever.
+//! The one place that waits: for a fact, and not for ever; and how much a run is to try.
 
 use std::time::Duration;
 
@@ -19,4 +19,10 @@ pub fn until<T>(fact: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(watch.elapsed() < PATIENCE, "waited in vain: {fact}");
         std::thread::park_timeout(PAUSE);
     }
+}
+
+/// What the environment says under this name.
+pub fn number(name: &str, otherwise: u64) -> u64 {
+    let said = std::env::var(name).ok();
+    said.map_or(otherwise, |text| text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
 }
