@@ -106,7 +106,7 @@ impl Tool for Apply {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: true, interrupted: self.interrupted, time_limit: None, local: false }
+        Terms { interrupted: self.interrupted, ..Terms::default() }
     }
 
     fn check(&self, args: &Value) -> Result<(), InvalidArgs> {
