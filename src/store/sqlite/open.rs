@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 
+use super::append::Statements;
 use super::checkpoint::{self, Checkpointer};
 use super::connection::{self, Role};
 use super::error::{Fatal, Meaning, describe, meaning, open_error};
@@ -110,13 +111,30 @@ pub(super) const LOG: &str = "table audit";
 
 /// A table, index or trigger that is gone takes with it what it enforces, and nobody would notice.
 fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
-    let repairs = schema::repairs(db).map_err(|error| open_error(path, &error))?;
-    let Some(first) = repairs.first() else { return Ok(()) };
+    let sqlite = |error: rusqlite::Error| open_error(path, &error);
+    let repairs = schema::repairs(db).map_err(sqlite)?;
+    let Some(first) = repairs.first() else { return expect_tables_as_made(path, db) };
     let problem = match repairs.iter().any(|repair| repair.name == LOG) {
         true => format!("its {LOG} is missing, and nothing can be made again without it: restore a backup"),
         false => format!("its {} {}: `callonce rebuild` makes it again", first.name, first.problem),
     };
     Err(OpenError::Refused { path: path.to_owned(), problem })
+}
+
+/// A table that was changed may no longer enforce what it did, or be of any use to the writer.
+fn expect_tables_as_made(path: &Path, db: &Connection) -> Result<(), OpenError> {
+    let sqlite = |error: rusqlite::Error| open_error(path, &error);
+    match schema::check(db).map_err(sqlite)?.first() {
+        Some(changed) => Err(OpenError::Refused {
+            path: path.to_owned(),
+            problem: format!(
+                "its {} {}: restore a backup",
+                changed.member.trim_start_matches("schema."),
+                changed.problem
+            ),
+        }),
+        None => Statements::prepare(db).map(drop).map_err(sqlite),
+    }
 }
 
 /// The log's head, once it is as long as it is known to have been, or the loss is accepted.

@@ -12,7 +12,7 @@ use crate::store::sqlite::migrate;
 pub(super) const TABLE: &str = "schema.table ";
 
 /// What differs from the schema that this program makes. More than it makes is nobody's business.
-pub(super) fn check(db: &Connection) -> rusqlite::Result<Vec<Violation>> {
+pub(in crate::store::sqlite) fn check(db: &Connection) -> rusqlite::Result<Vec<Violation>> {
     let found = objects(db)?;
     let broken = made()?.into_iter().filter_map(|(name, sql)| {
         let problem = match found.get(&name) {
