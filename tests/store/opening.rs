@@ -119,6 +119,28 @@ async fn a_database_with_a_changed_guard_is_refused() {
     place.meddler().execute_batch("DELETE FROM calls").unwrap_err();
 }
 
+/// As a bit that flips in the schema leaves it: SQLite reads on, and a constraint or a column is another one.
+#[tokio::test]
+async fn a_database_with_a_changed_table_is_refused() {
+    for (table, old, new) in [
+        ("calls", "args_json", "args_jsom"),
+        ("effects", "UNIQUE", "unique"),
+        ("sqlite_sequence", "name,seq", "name-seq"),
+    ] {
+        let place = Place::new();
+        created(&place.open(), 1).await;
+        let change = format!(
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_master SET sql = replace(sql, '{old}', '{new}') WHERE type = 'table' AND name = '{table}'"
+        );
+        place.meddler().execute_batch(&change).unwrap();
+        let problem = place.refusal().to_string();
+        assert!(problem.contains("calls.db"), "{problem}");
+        let told = problem.contains(&format!("its table {table} is not as it was made"));
+        assert!(told || problem.contains("malformed"), "{table}: {problem}");
+    }
+}
+
 #[tokio::test]
 async fn a_database_without_its_log_is_beyond_repair() {
     let place = Place::new();

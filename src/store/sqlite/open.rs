@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 
+use super::append::Statements;
 use super::checkpoint::{self, Checkpointer};
 use super::connection::{self, Role};
 use super::error::{Fatal, Meaning, describe, meaning, open_error};
@@ -107,12 +108,17 @@ fn make_durable(path: &Path, db: &Connection, reserve: &mut Reserve) -> Result<(
 
 /// A table, index or trigger that is gone takes with it what it enforces, and nobody would notice.
 fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
-    let differences = schema::differences(db).map_err(|error| open_error(path, &error))?;
+    let sqlite = |error: rusqlite::Error| open_error(path, &error);
+    let differences = schema::differences(db).map_err(sqlite)?;
     expect_a_log(path, &differences)?;
-    let Some(first) = differences.iter().find(|difference| difference.repair().is_some()) else {
-        return Ok(());
+    // Damage that leaves the words as they are shows where they are used.
+    let Some(first) = differences.first() else { return Statements::prepare(db).map(drop).map_err(sqlite) };
+    let way_out = match first.repair() {
+        Some(_) => "`callonce rebuild` makes it again",
+        // It may no longer enforce what it did, or be of no use to the writer.
+        None => "restore a backup",
     };
-    let problem = format!("its {} {}: `callonce rebuild` makes it again", first.name, first.problem);
+    let problem = format!("its {} {}: {way_out}", first.name, first.problem);
     Err(OpenError::Refused { path: path.to_owned(), problem })
 }
 
