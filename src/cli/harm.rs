@@ -4,7 +4,9 @@ use super::again::Again;
 use super::output::say;
 use crate::domain::id::IdemKey;
 use crate::engine::ids;
-use crate::http::client::{Client, GaveUp, Intent, Lookup, Retry, Submitted, Surroundings, Trouble, Try};
+use crate::http::client::{
+    Client, FailedTry, GaveUp, Intent, Lookup, Retry, Submitted, Surroundings, Trouble,
+};
 
 /// The keys of one intention, and so the calls it became.
 pub(super) struct Harm {
@@ -33,20 +35,11 @@ impl Harm {
         loop {
             number += 1;
             self.keys.push(intent.key.clone());
-            let began = surroundings.uptime();
-            let sent = client.post(intent, retry.timeout).await;
-            let elapsed = surroundings.uptime().saturating_sub(began);
-            let pause = match &sent {
-                Err(trouble) if number <= retry.retries => {
-                    Some(retry.pause(trouble, number, surroundings.now(), surroundings.chance()))
-                }
-                Ok(_) | Err(_) => None,
-            };
-            surroundings.tried(&Try::of(number, &intent.key, &sent, elapsed, pause));
-            let trouble = match sent {
-                Ok(answer) => return Submitted::of(intent, answer, may_be_accepted),
-                Err(trouble) => trouble,
-            };
+            let FailedTry { trouble, pause } =
+                match client.try_once(intent, number, retry, surroundings).await {
+                    Ok(answer) => return Submitted::of(intent, answer, may_be_accepted),
+                    Err(failed) => failed,
+                };
             was_sent |= trouble.was_sent();
             may_be_accepted |= trouble.may_be_accepted();
             match (pause, trouble) {

@@ -15,7 +15,10 @@ mod log;
 mod output;
 mod progress;
 mod rebuild;
+mod resolve;
 mod serve;
+mod server_process;
+mod signals;
 mod source;
 mod stats;
 mod verify;
@@ -49,6 +52,7 @@ enum Command {
     List(list::List),
     Stats(stats::Stats),
     Log(log::Log),
+    Resolve(resolve::Resolve),
     Verify(verify::Verify),
     Rebuild(rebuild::Rebuild),
     Chaos(chaos::Chaos),
@@ -85,7 +89,7 @@ where
 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(refusal) => return output::explain(&refusal).into(),
+        Err(refusal) => return output::explain(refusal).into(),
     };
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -102,6 +106,7 @@ where
             Command::List(list) => list.run().await,
             Command::Stats(stats) => stats.run().await,
             Command::Log(log) => log.run().await,
+            Command::Resolve(resolve) => resolve.run().await,
             Command::Verify(verify) => verify.run().await,
             Command::Rebuild(rebuild) => rebuild.run().await,
             Command::Chaos(chaos) => chaos.run().await,

@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::Value;
 
@@ -36,8 +38,20 @@ pub(super) fn complain(message: &str) {
     let _ = writeln!(std::io::stderr(), "callonce: error: {}", harmless(message));
 }
 
+/// What to do with a value that is taken for an option. To accept it there would take `--key --wait 5s` for a key.
+const DASH_TIP: &str = "a value that begins with a dash is written as in '--key=-x', or after '--' where it belongs to no option";
+
 /// Shows what clap has to say: help that somebody asked for is data, anything else is talk.
-pub(super) fn explain(refusal: &clap::Error) -> Exit {
+pub(super) fn explain(mut refusal: clap::Error) -> Exit {
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::StyledStrs(tips))) =
+        (refusal.kind(), refusal.get(ContextKind::Suggested))
+    {
+        // Clap's own tip is for values without an option, and wrong for all others.
+        let is_of_clap = |tip: &StyledStr| tip.to_string().contains(" as a value, use ");
+        let better = |tip: &StyledStr| if is_of_clap(tip) { DASH_TIP.into() } else { tip.clone() };
+        let tips = tips.iter().map(better).collect();
+        refusal.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
     match refusal.print() {
         _ if refusal.use_stderr() => Exit::Usage,
         Ok(()) => Exit::Done,
@@ -59,6 +73,14 @@ pub(super) fn emit_next(line: &str) -> Result<(), Failure> {
     match write_line(line)? {
         Reader::Reads => Ok(()),
         Reader::HasGone => std::process::exit(Exit::Done as i32),
+    }
+}
+
+/// Writes a line that counts only where it is read: that its reader has gone is as bad as a full disk.
+pub(super) fn emit_evidence(line: &str) -> Result<(), Failure> {
+    match write_line(line)? {
+        Reader::Reads => Ok(()),
+        Reader::HasGone => Err(Failure::new(Exit::Storage, "stdout: nobody reads it any more")),
     }
 }
 

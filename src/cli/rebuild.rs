@@ -49,7 +49,7 @@ impl Rebuild {
         let work = if self.check { compare } else { rebuild };
         let rebuilt = tokio::task::block_in_place(|| work(&self.db, &options, &tell))?;
         bar.finish_and_clear();
-        let Rebuilt { position, events, calls, effects, findings } = rebuilt;
+        let Rebuilt { position, events, calls, effects, findings, unchecked } = rebuilt;
         let (seconds, events_per_second) = speed(events, watch.elapsed());
         if !self.check {
             say(&format!("the tables of {} are made again from its log", self.db.display()));
@@ -63,7 +63,7 @@ impl Rebuild {
             seconds,
             events_per_second,
             broken: findings.count(),
-            unchecked: vec![],
+            unchecked,
         };
         show(&figures, &findings, self.output.output)
     }

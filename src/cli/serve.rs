@@ -9,13 +9,14 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use super::config::{duration, page_cache, workers};
 use super::exit::{Exit, Failure};
 use super::output::{complain, say};
+use super::signals::Signals;
 use crate::domain::id::Owner;
 use crate::domain::policy::DEFAULT_MAX_ATTEMPTS;
 use crate::engine::clock::{Clock, Stopwatch};
@@ -27,9 +28,6 @@ use crate::http::limits::Limits;
 use crate::http::metrics::Metrics;
 use crate::http::router::router;
 use crate::store::sqlite::{Holder, OpenError, Options, PAGE_CACHE, SqliteStore};
-
-/// The exit code of a process that a second signal ends at once, as shells report an interrupt.
-const INTERRUPTED: i32 = 130;
 
 /// Run the server.
 #[derive(Debug, Args)]
@@ -130,11 +128,16 @@ impl Serve {
         let address = listener.local_addr().unwrap_or(self.listen);
         engine.start().await.map_err(|error| Failure::new(Exit::Storage, error.to_string()))?;
         // Before the greeting: whoever has read it may send one.
-        let signals = catch_signals();
+        let signals = Signals::catch(&[SignalKind::terminate(), SignalKind::interrupt()]);
         self.greet(address);
 
         let shutdown = CancellationToken::new();
-        tokio::spawn(await_signals(signals, shutdown.clone()));
+        match signals {
+            Ok(signals) => drop(tokio::spawn(await_signals(signals, shutdown.clone()))),
+            Err(failure) => {
+                complain(&format!("{}; stop this server with kill -9, which loses nothing", failure.message));
+            }
+        }
         let stopping = tokio::spawn(wind_down(engine.clone(), shutdown.clone()));
         let limits = Limits::default();
         let app = router(engine.clone(), metrics, limits);
@@ -211,32 +214,13 @@ async fn wind_down<S: Store>(engine: Engine<S>, shutdown: CancellationToken) -> 
     Stopwatch::start()
 }
 
-/// Begins to catch SIGTERM and SIGINT, in this order.
-fn catch_signals() -> Option<[Signal; 2]> {
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-        (Ok(terminate), Ok(interrupt)) => Some([terminate, interrupt]),
-        _ => {
-            complain("signals cannot be caught; stop this server with kill -9, which loses nothing");
-            None
-        }
-    }
-}
-
 /// The first signal asks for a drain, the second one ends the process where it is.
-async fn await_signals(signals: Option<[Signal; 2]>, shutdown: CancellationToken) {
-    let Some([mut terminate, mut interrupt]) = signals else { return };
-    for first in [true, false] {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        if first {
-            say("stopping: running tools may finish; a second signal ends at once");
-            shutdown.cancel();
-        } else {
-            std::process::exit(INTERRUPTED);
-        }
-    }
+async fn await_signals(mut signals: Signals, shutdown: CancellationToken) {
+    signals.next().await;
+    say("stopping: running tools may finish; a second signal ends at once");
+    shutdown.cancel();
+    signals.next().await;
+    std::process::exit(Exit::Interrupted as i32);
 }
 
 /// A connection is a file: the default limit of many systems (1,024) is below the connection cap.

@@ -1,6 +1,6 @@
 //! Where a command looks: a database file, read beside a running server, or the server itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -67,6 +67,11 @@ impl Server {
 }
 
 impl Source {
+    /// The file that was named, if it is one.
+    pub(super) fn database(&self) -> Option<&Path> {
+        self.db.as_deref()
+    }
+
     pub(super) fn open(&self) -> Result<Opened, Failure> {
         match &self.db {
             Some(path) => Ok(Opened::Db(SqliteReader::open(path)?)),
@@ -94,6 +99,23 @@ impl Opened {
                     Ok(Seen::of(key, body)?.body)
                 }
             },
+        }
+    }
+
+    /// Settles a held call by the server; returns the call as JSON. A file is changed by whoever holds its lock, not here.
+    pub(super) async fn resolve(&self, named: &Named, body: String) -> Result<String, Failure> {
+        let Self::Base(client) = self else {
+            return Err(Failure::new(Exit::Usage, "a reader of a file settles nothing"));
+        };
+        let id = match named {
+            Named::Id(id) => *id,
+            Named::Key(key) => self.id_of(key.clone()).await?,
+        };
+        let path = format!("/v1/tool-calls/{id}/resolve");
+        let answer = client.ask(Ask { body: Some(body), ..Ask::post(&path) }, TIMEOUT).await?;
+        match answer.status {
+            200 => Ok(expect_call(id, answer.body)?.body),
+            _ => Err(refusal(&answer)),
         }
     }
 
@@ -275,7 +297,11 @@ async fn look(client: &Client, path: &str) -> Result<String, Failure> {
 
 /// The call with this id, with a query.
 async fn look_at(client: &Client, id: CallId, query: &str) -> Result<Seen, Failure> {
-    let seen = Seen::read(look(client, &format!("/v1/tool-calls/{id}{query}")).await?)?;
+    expect_call(id, look(client, &format!("/v1/tool-calls/{id}{query}")).await?)
+}
+
+fn expect_call(id: CallId, body: String) -> Result<Seen, Failure> {
+    let seen = Seen::read(body)?;
     match seen.call_id == id.to_string() {
         true => Ok(seen),
         false => Err(not_ours(&format!("the answer is another call, {:?}", seen.call_id))),
@@ -327,7 +353,7 @@ pub(super) fn raw(view: &impl serde::Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(view).expect("our own views are always JSON")
 }
 
-fn not_found() -> Failure {
+pub(super) fn not_found() -> Failure {
     Failure::new(Exit::NotFound, "not_found: no such call: it was not accepted so far")
 }
 

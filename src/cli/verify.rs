@@ -76,9 +76,6 @@ impl Verify {
         let report = tokio::task::block_in_place(|| sqlite::verify::verify(&self.db, now, &tell))?;
         bar.finish_and_clear();
         let Report { position, events, calls, effects, findings, unchecked } = report;
-        for what in &unchecked {
-            say(&format!("not checked: {what}"));
-        }
         let (seconds, events_per_second) = speed(events, watch.elapsed());
         let figures = Figures {
             ok: findings.count() == 0,
@@ -97,6 +94,9 @@ impl Verify {
 
 /// Shows what was found, and says what to exit with.
 pub(super) fn show(figures: &Figures, findings: &Findings, format: Format) -> Result<Exit, Failure> {
+    for what in &figures.unchecked {
+        say(&format!("not checked: {what}"));
+    }
     let first: Vec<_> = findings.first().iter().map(FindingView::of).collect();
     match format {
         Format::Json | Format::Ndjson => emit_object(raw(&Told { figures, first }).get(), format)?,

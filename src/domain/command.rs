@@ -22,6 +22,8 @@ pub enum Command {
     Fail(Fail),
     /// A running attempt is to be given up.
     Recover(Recover),
+    /// The server itself tries a failed call again.
+    Retry(Retry),
     /// Somebody knows what became of a held call.
     Resolve(Resolve),
 }
@@ -87,6 +89,15 @@ pub struct Recover {
     pub interrupted: Option<Interrupted>,
     /// How many attempts the call may have.
     pub max_attempts: u32,
+}
+
+/// The server itself tries a failed call again, in some time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// When this is decided.
+    pub at: Timestamp,
+    /// Not to be claimed before this instant.
+    pub due: Timestamp,
 }
 
 /// Somebody knows what became of a held call.

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use super::backoff::Backoff;
+use super::time::Timestamp;
+
 /// How an interrupted attempt of a tool may be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Interrupted {
@@ -27,6 +30,32 @@ pub struct Policy {
     pub lease: Duration,
     /// How many attempts a call may have.
     pub max_attempts: u32,
+}
+
+/// How the server itself tries calls of a tool again that failed and may be tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retries {
+    /// The waits between attempts.
+    pub backoff: Backoff,
+    /// How long after a call was accepted its last attempt may begin.
+    pub budget: Duration,
+}
+
+impl Retries {
+    /// When the attempt after `attempt`, which failed at `at`, is due; nothing if that is beyond the budget of a call that was
+    /// accepted at `created_at`. `chance` in `[0, 1)` spreads the wait, and `longer` is what the downstream asked for.
+    pub fn due(
+        &self,
+        created_at: Timestamp,
+        at: Timestamp,
+        attempt: u32,
+        chance: f64,
+        longer: Option<Duration>,
+    ) -> Option<Timestamp> {
+        let wait = self.backoff.wait(attempt, chance).saturating_add(longer.unwrap_or_default());
+        let due = at.plus(wait);
+        (due <= created_at.plus(self.budget)).then_some(due)
+    }
 }
 
 /// The default lease: three times the longest sample tool.

@@ -91,9 +91,9 @@ impl CrashPoints {
 
     /// Whether something is to happen between the claim of a call and its outcome: at a point that is set, or because the
     /// call asks for it itself.
-    pub fn parts_claim_from_outcome(&self, asked: bool) -> bool {
+    pub fn parts_claim_from_outcome(&self, asked: impl FnOnce() -> bool) -> bool {
         self.0.as_ref().is_some_and(|armed| {
-            asked
+            asked()
                 || ["worker.after_claim", "worker.after_tool"]
                     .iter()
                     .any(|point| armed.countdown.contains_key(*point))
@@ -110,9 +110,9 @@ impl CrashPoints {
         }
     }
 
-    /// Dies here, if the call's args asked for it.
-    pub fn pass_if(&self, asked: bool, point: &str) {
-        if self.is_armed() && asked {
+    /// Dies here, if the call's args asked for it; only an armed server looks.
+    pub fn pass_if(&self, asked: impl FnOnce() -> bool, point: &str) {
+        if self.is_armed() && asked() {
             die(point);
         }
         self.pass(point);

@@ -23,6 +23,7 @@ pub mod observe;
 mod pool;
 mod read;
 mod recover;
+mod resolve;
 mod submit;
 pub mod tools;
 mod wait;
@@ -47,6 +48,7 @@ use crate::domain::policy::{DEFAULT_LEASE, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIME_LI
 use crate::domain::refusal::Refusal;
 pub use crate::store::past::{Past, no_such_version};
 pub use crate::store::{Filter, Recorded, Snapshot, Stats, Store, StoreError};
+pub use resolve::{Outcome, Settlement};
 pub use submit::{Submission, Submitted};
 pub use wait::Until;
 
@@ -100,6 +102,9 @@ impl Settings {
             return Err(SettingsError::NoAttempts);
         }
         for (name, tool) in tools.iter() {
+            if tool.terms().max_attempts == Some(0) {
+                return Err(SettingsError::NoAttempts);
+            }
             let limit = tool.terms().time_limit.unwrap_or(self.time_limit);
             if self.lease <= limit {
                 let tool = name.to_string();
@@ -254,7 +259,7 @@ impl<S: Store> Engine<S> {
             interrupted: terms.interrupted,
             time_limit: terms.time_limit.unwrap_or(self.inner.settings.time_limit),
             lease: self.inner.settings.lease,
-            max_attempts: self.inner.settings.max_attempts,
+            max_attempts: terms.max_attempts.unwrap_or(self.inner.settings.max_attempts),
         }
     }
 }

@@ -74,9 +74,11 @@ impl Pool {
         let shared = Arc::new(Semaphore::new(workers.get()));
         let lanes = tools.iter().map(|(name, tool)| {
             let (queue, exit) = mpsc::channel(LANE_CAPACITY);
-            let slots = match tool.terms().local {
-                true => Arc::new(Semaphore::new(LOCAL_ATTEMPTS)),
-                false => shared.clone(),
+            let terms = tool.terms();
+            let slots = match (terms.concurrency, terms.local) {
+                (Some(own), _) => Arc::new(Semaphore::new(own.get())),
+                (None, true) => Arc::new(Semaphore::new(LOCAL_ATTEMPTS)),
+                (None, false) => shared.clone(),
             };
             let lane = Lane {
                 tool: tool.clone(),

@@ -85,7 +85,7 @@ impl<S: Store> Engine<S> {
                 false => "its lease ran out".into(),
             },
             interrupted: policy.as_ref().map(|policy| policy.interrupted),
-            max_attempts: self.inner.settings.max_attempts,
+            max_attempts: policy.map_or(self.inner.settings.max_attempts, |policy| policy.max_attempts),
         };
         match self.execute(snapshot, &[Command::Recover(recover)]).await {
             Ok(executed) => {

@@ -11,15 +11,16 @@ use super::observe::Happening;
 use super::pool::Lane;
 use super::tools::{Invocation, Outcome, Tool};
 use super::wait::Until;
-use super::{Engine, EngineError};
+use super::{Engine, EngineError, ids};
 use crate::domain::call::{Call, Effect, Failure, Request};
-use crate::domain::command::{Claim, Command, Fail, Recover, Succeed};
+use crate::domain::command::{Claim, Command, Fail, Recover, Retry, Succeed};
 use crate::domain::decide;
 use crate::domain::event::Interruption;
 use crate::domain::evolve::evolve_all;
 use crate::domain::json::Value;
-use crate::domain::policy::Policy;
+use crate::domain::policy::{Policy, Retries};
 use crate::domain::refusal::Refusal;
+use crate::domain::time::Timestamp;
 use crate::store::{Snapshot, Store};
 
 /// How long to wait before an outcome that the store would not take is offered again.
@@ -34,9 +35,10 @@ impl<S: Store> Engine<S> {
         if self.inner.stop.is_cancelled() {
             return self.inner.pool.leave(request.call_id);
         }
+        let crash = &self.inner.settings.crash;
         let comes_between =
-            asks_for(&request, CRASH_BEFORE_COMMIT) || asks_for(&request, STALL_BEFORE_REPORT);
-        match lane.tool.terms().local && !self.inner.settings.crash.parts_claim_from_outcome(comes_between) {
+            || asks_for(&request, CRASH_BEFORE_COMMIT) || asks_for(&request, STALL_BEFORE_REPORT);
+        match lane.tool.terms().local && !crash.parts_claim_from_outcome(comes_between) {
             true => self.attempt_at_once(lane, pending, &request).await,
             false => self.attempt_in_steps(lane, pending, &request).await,
         }
@@ -52,14 +54,16 @@ impl<S: Store> Engine<S> {
         let mut commands = vec![claim];
         if let Ok(Ok(Call::Running { attempt, .. })) = claimed {
             let ended = self.run(lane.tool.as_ref(), request, attempt.number, policy.time_limit).await;
-            commands.push(ended.into_command(self.inner.settings.clock.now(), attempt.number, &policy));
+            commands.extend(self.report(lane.tool.as_ref(), request, attempt.number, ended, &policy));
         }
         let executed = self.execute(pending, &commands).await;
         self.inner.pool.leave(request.call_id);
         match executed {
             Ok(_) => {
-                let dies_after = asks_for(request, CRASH_AFTER_COMMIT);
-                self.inner.settings.crash.pass_if(dies_after, "worker.after_commit");
+                self.inner
+                    .settings
+                    .crash
+                    .pass_if(|| asks_for(request, CRASH_AFTER_COMMIT), "worker.after_commit");
             }
             Err(error) => self.not_claimed(lane, &error),
         }
@@ -81,12 +85,13 @@ impl<S: Store> Engine<S> {
         let number = attempt.number;
         crash.pass("worker.after_claim");
         let ended = self.run(lane.tool.as_ref(), request, number, policy.time_limit).await;
-        crash.pass_if(asks_for(request, CRASH_BEFORE_COMMIT), "worker.after_tool");
+        crash.pass_if(|| asks_for(request, CRASH_BEFORE_COMMIT), "worker.after_tool");
         if number == 1 && crash.is_armed() && asks_for(request, STALL_BEFORE_REPORT) {
             self.outlive_the_lease(&claimed, request, number).await;
         }
-        if self.record(claimed, number, ended, &policy).await {
-            crash.pass_if(asks_for(request, CRASH_AFTER_COMMIT), "worker.after_commit");
+        let report = self.report(lane.tool.as_ref(), request, number, ended, &policy);
+        if self.record(claimed, &report).await {
+            crash.pass_if(|| asks_for(request, CRASH_AFTER_COMMIT), "worker.after_commit");
         }
     }
 
@@ -121,7 +126,8 @@ impl<S: Store> Engine<S> {
         let running = AssertUnwindSafe(tool.run(invocation)).catch_unwind();
         let ended = match tokio::time::timeout(limit, running).await {
             Ok(Ok(Outcome::Succeeded { result, amount })) => Ended::Succeeded { result, amount },
-            Ok(Ok(Outcome::Failed(failure))) => Ended::Failed(failure),
+            Ok(Ok(Outcome::Failed(failure))) => Ended::Failed { failure, after: None },
+            Ok(Ok(Outcome::NotNow { failure, after })) => Ended::Failed { failure, after: Some(after) },
             Ok(Ok(Outcome::Unknown { message })) => {
                 Ended::Interrupted { cause: Interruption::OutcomeUnknown, message }
             }
@@ -157,13 +163,38 @@ impl<S: Store> Engine<S> {
         }
     }
 
+    /// How the attempt ended, and that the server tries again, if it failed and its tool asks for that. Both are one append,
+    /// so nobody sees a failure that is none yet.
+    fn report(
+        &self,
+        tool: &dyn Tool,
+        request: &Request,
+        attempt: u32,
+        ended: Ended,
+        policy: &Policy,
+    ) -> Vec<Command> {
+        let at = self.inner.settings.clock.now();
+        let due = |retries: Retries| {
+            retries.due(request.created_at, at, attempt, ids::chance(), ended.asked_to_wait())
+        };
+        match tool.terms().retries.map(due) {
+            None => vec![ended.into_command(at, attempt, policy.max_attempts, policy)],
+            Some(Some(due)) => vec![
+                ended.into_command(at, attempt, policy.max_attempts, policy),
+                Command::Retry(Retry { at, due }),
+            ],
+            // The time for trying is over, as if this were the last attempt.
+            Some(None) => vec![ended.into_command(at, attempt, attempt, policy)],
+        }
+    }
+
     /// Records how the attempt ended; keeps trying while the store is out of order, because what is to be recorded
     /// may be an effect. Returns whether it was recorded.
-    async fn record(&self, claimed: Snapshot, attempt: u32, ended: Ended, policy: &Policy) -> bool {
-        let command = ended.into_command(self.inner.settings.clock.now(), attempt, policy);
+    async fn record(&self, claimed: Snapshot, report: &[Command]) -> bool {
+        let attempt = claimed.call.attempts();
         let call_id = claimed.call.request().map(|request| request.call_id);
         loop {
-            match self.execute(claimed.clone(), std::slice::from_ref(&command)).await {
+            match self.execute(claimed.clone(), report).await {
                 Ok(executed) => return executed.appended,
                 Err(EngineError::Refused(Refusal::Stale { attempt, current })) => {
                     tracing::warn!(call = ?call_id, attempt, current, "a late report was refused");
@@ -193,7 +224,7 @@ impl<S: Store> Engine<S> {
 /// How an attempt ended.
 enum Ended {
     Succeeded { result: Value, amount: Option<i64> },
-    Failed(Failure),
+    Failed { failure: Failure, after: Option<Duration> },
     Interrupted { cause: Interruption, message: String },
 }
 
@@ -201,13 +232,20 @@ impl Ended {
     fn word(&self) -> &'static str {
         match self {
             Self::Succeeded { .. } => "succeeded",
-            Self::Failed(_) => "failed",
+            Self::Failed { .. } => "failed",
             Self::Interrupted { cause, .. } => cause.as_str(),
         }
     }
 
-    fn into_command(self, at: crate::domain::time::Timestamp, attempt: u32, policy: &Policy) -> Command {
-        let max_attempts = policy.max_attempts;
+    /// How long the downstream asked to be left alone.
+    fn asked_to_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Failed { after, .. } => *after,
+            Self::Succeeded { .. } | Self::Interrupted { .. } => None,
+        }
+    }
+
+    fn into_command(self, at: Timestamp, attempt: u32, max_attempts: u32, policy: &Policy) -> Command {
         match self {
             Self::Succeeded { result, amount } => Command::Succeed(Succeed {
                 at,
@@ -215,7 +253,7 @@ impl Ended {
                 result: result.canonical(),
                 effect: policy.side_effect.then_some(Effect { amount }),
             }),
-            Self::Failed(error) => Command::Fail(Fail { at, attempt, error, max_attempts }),
+            Self::Failed { failure: error, .. } => Command::Fail(Fail { at, attempt, error, max_attempts }),
             Self::Interrupted { cause, message } => Command::Recover(Recover {
                 at,
                 attempt,

@@ -50,6 +50,8 @@ pub enum Kind {
     UnsupportedMediaType,
     /// The key belongs to another request.
     Conflict,
+    /// There is nothing to settle.
+    NotHeld,
     /// There is no such call.
     NoSuchCall,
     /// There is no such route.
@@ -85,6 +87,7 @@ impl Kind {
             Self::Conflict => {
                 (StatusCode::CONFLICT, "idempotency_conflict", "The key was used for another request")
             }
+            Self::NotHeld => (StatusCode::CONFLICT, "not_held", "The call is not held"),
             Self::NoSuchCall => (StatusCode::NOT_FOUND, "not_found", "There is no such call"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "not_found", "There is no such route"),
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded", "The server is too busy"),
@@ -112,6 +115,7 @@ impl Kind {
             | Self::TooLarge
             | Self::UnsupportedMediaType
             | Self::Conflict
+            | Self::NotHeld
             | Self::NoSuchCall
             | Self::NoSuchRoute
             | Self::Internal => None,
@@ -185,13 +189,14 @@ impl From<Refusal> for ApiError {
                 Self { differs, ..Self::new(Kind::Conflict, detail) }
             }
             Refusal::NotFound => Self::no_such_call(),
+            Refusal::NotHeld | Refusal::Final => {
+                Self::new(Kind::NotHeld, format!("{detail}, so there is nothing to settle"))
+            }
             Refusal::Stale { .. }
-            | Refusal::Final
             | Refusal::Held
             | Refusal::Leased { .. }
             | Refusal::NotPending
             | Refusal::NotDue { .. }
-            | Refusal::NotHeld
             | Refusal::EffectMismatch { .. } => Self::new(Kind::BadRequest, detail),
         }
     }

@@ -10,7 +10,9 @@
 //! | [`router`] | which handler is it for? |
 //! | [`body`] | is the body here, in time, and small enough? |
 //! | [`idempotency_key`] [`prefer`] [`etag`] | what do the request's headers say? |
+//! | `content_type` | what does the body say it is? |
 //! | [`wire`] | what does the body say, and how is a call written? |
+//! | [`settlement`] | what does somebody say of a held call? |
 //! | [`error`] | how does a refusal look? |
 //!
 //! A handler sees the engine and the domain, never the store. [`client`] needs no server at all,
@@ -22,6 +24,7 @@ pub mod body;
 pub mod chaos;
 pub mod client;
 mod connection;
+mod content_type;
 pub mod error;
 pub mod etag;
 mod health;
@@ -32,7 +35,9 @@ mod list;
 pub mod metrics;
 pub mod prefer;
 mod read;
+mod resolve;
 pub mod router;
+pub mod settlement;
 mod stats;
 mod submit;
 mod timeline;

@@ -7,14 +7,14 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::body::BodyReader;
 use super::error::{ApiError, Kind};
 use super::limits::Limits;
 use super::metrics::Metrics;
-use super::{health, list, metrics, read, stats, submit, timeline};
+use super::{health, list, metrics, read, resolve, stats, submit, timeline};
 use crate::engine::{Engine, Store};
 
 /// What the handlers share.
@@ -40,6 +40,7 @@ pub fn router<S: Store>(engine: Engine<S>, metrics: Arc<Metrics>, limits: Limits
         )
         .route("/v1/tool-calls/{id}", get(read::by_id::<S>).fallback(only("GET, HEAD")))
         .route("/v1/tool-calls/{id}/events", get(timeline::events::<S>).fallback(only("GET, HEAD")))
+        .route("/v1/tool-calls/{id}/resolve", post(resolve::resolve::<S>).fallback(only("POST")))
         .route("/v1/tool-calls/by-key/{key}", get(read::by_key::<S>).fallback(only("GET, HEAD")))
         .route("/stats", get(stats::stats::<S>).fallback(only("GET, HEAD")))
         .route("/metrics", get(metrics::metrics::<S>).fallback(only("GET, HEAD")))

@@ -23,6 +23,8 @@ pub struct Rebuilt {
     pub effects: u64,
     /// Where the tables differ from what the log makes; nothing after they were replaced.
     pub findings: Findings,
+    /// What could not be compared, and why.
+    pub unchecked: Vec<String>,
 }
 
 /// What the log makes of one call, on its way to where it is written or compared.

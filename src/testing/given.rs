@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::call::{Attempt, Call, Effect, Failure, Request};
-use crate::domain::command::{Claim, Command, Fail, Recover, Resolution, Resolve, Submit, Succeed};
+use crate::domain::command::{Claim, Command, Fail, Recover, Resolution, Resolve, Retry, Submit, Succeed};
 use crate::domain::event::{Event, Interruption, Verdict, Way};
 use crate::domain::fingerprint::fingerprint;
 use crate::domain::id::{CallId, IdemKey, Owner, ToolName};
@@ -276,6 +276,11 @@ pub fn recover(attempt: u32, cause: Interruption, interrupted: Option<Interrupte
     Recover { at, attempt, cause, message: "interrupted".into(), interrupted, max_attempts: MAX_ATTEMPTS }
 }
 
+/// The server tries it again at `due`.
+pub const fn retry(due: Timestamp) -> Retry {
+    Retry { at: NOW, due }
+}
+
 /// Somebody settles the call.
 pub fn resolve(outcome: Resolution) -> Resolve {
     let (who, evidence) = ("ada".into(), "ledger".into());
@@ -297,4 +302,4 @@ macro_rules! commands {
     };
 }
 
-commands!(Submit, Claim, Succeed, Fail, Recover, Resolve);
+commands!(Submit, Claim, Succeed, Fail, Recover, Retry, Resolve);

@@ -115,6 +115,8 @@ pub fn submission(key: &str, tool: &str, args: &str) -> Submission {
 pub enum Act {
     Succeed,
     FailRetryably,
+    /// Fails, and asks to be left alone for so long.
+    NotNow(Duration),
     Panic,
     NotKnow,
     Hang,
@@ -135,7 +137,7 @@ pub struct Puppet {
 impl Puppet {
     /// Acts in this order, the last act for all attempts after it.
     pub fn new(name: &'static str, interrupted: Interrupted, acts: &[Act]) -> Arc<Self> {
-        let terms = Terms { side_effect: true, interrupted, time_limit: None, local: false };
+        let terms = Terms { side_effect: true, interrupted, local: false, ..Terms::default() };
         Arc::new(Self {
             name,
             terms,
@@ -154,6 +156,10 @@ impl Puppet {
     pub fn effect_ids(&self) -> Vec<EffectId> {
         self.effect_ids.lock().expect("no test panics here").clone()
     }
+}
+
+fn failure(code: &str) -> Failure {
+    Failure { code: code.into(), message: "not now".into(), retryable: true, cause: None }
 }
 
 impl Tool for Puppet {
@@ -177,12 +183,8 @@ impl Tool for Puppet {
         Box::pin(async move {
             match act {
                 Act::Succeed => success(),
-                Act::FailRetryably => Outcome::Failed(Failure {
-                    code: "refused".into(),
-                    message: "not now".into(),
-                    retryable: true,
-                    cause: None,
-                }),
+                Act::FailRetryably => Outcome::Failed(failure("refused")),
+                Act::NotNow(after) => Outcome::NotNow { failure: failure("busy"), after },
                 Act::Panic => panic!("told to"),
                 Act::NotKnow => Outcome::Unknown { message: "cannot tell".into() },
                 Act::Hang => std::future::pending().await,

@@ -4,6 +4,7 @@ mod fences;
 mod harness;
 mod lanes;
 mod restarts;
+mod retries;
 mod submits;
 mod tools;
 mod waiting;

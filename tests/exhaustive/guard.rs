@@ -116,7 +116,7 @@ fn as_attempt(mut command: Command, current: u32) -> Command {
         Command::Succeed(succeed) => succeed.attempt = current,
         Command::Fail(fail) => fail.attempt = current,
         Command::Recover(recover) => recover.attempt = current,
-        Command::Submit(_) | Command::Claim(_) | Command::Resolve(_) => {}
+        Command::Submit(_) | Command::Claim(_) | Command::Retry(_) | Command::Resolve(_) => {}
     }
     command
 }

@@ -31,7 +31,7 @@ impl Tool for Gate {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: true, interrupted: Interrupted::Replay, time_limit: None, local: false }
+        Terms { side_effect: true, interrupted: Interrupted::Replay, local: false, ..Terms::default() }
     }
 
     fn check(&self, _: &Value) -> Result<(), InvalidArgs> {
@@ -55,7 +55,7 @@ impl Tool for Unsure {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: true, interrupted: Interrupted::Hold, time_limit: None, local: false }
+        Terms { side_effect: true, interrupted: Interrupted::Hold, local: false, ..Terms::default() }
     }
 
     fn check(&self, _: &Value) -> Result<(), InvalidArgs> {
@@ -76,7 +76,7 @@ impl Tool for Clumsy {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: false, interrupted: Interrupted::Replay, time_limit: None, local: true }
+        Terms { side_effect: false, interrupted: Interrupted::Replay, local: true, ..Terms::default() }
     }
 
     fn check(&self, _: &Value) -> Result<(), InvalidArgs> {

@@ -41,7 +41,7 @@ impl Tool for Moody {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: true, interrupted: Interrupted::Replay, time_limit: None, local: false }
+        Terms { side_effect: true, interrupted: Interrupted::Replay, local: false, ..Terms::default() }
     }
 
     fn check(&self, _: &json::Value) -> Result<(), InvalidArgs> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use callonce::domain::call::{Effect, Failure, Request};
-use callonce::domain::command::{Claim, Fail, Recover, Resolution, Resolve, Submit, Succeed};
-use callonce::domain::event::{Interruption, Verdict};
+use callonce::domain::command::{Claim, Fail, Recover, Resolution, Resolve, Retry, Submit, Succeed};
+use callonce::domain::event::Interruption;
 use callonce::domain::json::Canonical;
 use callonce::domain::policy::{Interrupted, Policy};
 use callonce::domain::{Call, Command, Event, Refusal, decide};
@@ -76,19 +76,6 @@ pub fn queue<S: Store>(store: &S, known: Snapshot, call: usize, ask: &Ask, now: 
 
 /// What the rules decide.
 pub fn decided(state: &Call, call: usize, ask: &Ask, now: i64) -> Result<Vec<Event>, Refusal> {
-    if let Ask::PutOff { seconds } = ask {
-        return match state {
-            Call::Absent => Err(Refusal::NotFound),
-            Call::Failed { error, .. } if error.retryable => {
-                Ok(vec![Event::RetryReset { at: at(now), due: Some(at(now + seconds)), by: Verdict::Server }])
-            }
-            Call::Pending { .. }
-            | Call::Running { .. }
-            | Call::Held { .. }
-            | Call::Succeeded { .. }
-            | Call::Failed { .. } => Ok(vec![]),
-        };
-    }
     decide(state, &command(call, ask, now))
 }
 
@@ -138,7 +125,7 @@ fn command(call: usize, ask: &Ask, now: i64) -> Command {
         }
         Ask::NotHappened { max } => settle(Resolution::NotHappened, *max),
         Ask::Abandon => settle(Resolution::Abandon, 0),
-        Ask::PutOff { .. } => panic!("no command puts a call off"),
+        Ask::PutOff { seconds } => Command::Retry(Retry { at, due: self::at(now + seconds) }),
     }
 }
 

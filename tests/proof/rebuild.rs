@@ -11,7 +11,7 @@ use callonce::testing::many_calls;
 use callonce::testing::random_calls::{request, request_with, submit};
 
 use crate::place::{
-    CALLS, Place, SECOND_TRY, SUCCEEDED, claimed_earlier, does, dump, id, random_life, settled,
+    CALLS, PENDING, Place, SECOND_TRY, SUCCEEDED, claimed_earlier, does, dump, id, random_life, settled,
 };
 
 /// Equal times, times that go backwards, and a clock a year ahead: no value comes from a clock.
@@ -69,6 +69,35 @@ async fn whatever_was_in_the_tables_is_replaced() {
     does(&store, &Snapshot::absent(), submit(&request(99))).await;
     store.close().await;
     assert_eq!(place.findings(), []);
+}
+
+/// One row that is missing, too many, or out of place is told as that; the rows after it are where they belong.
+#[tokio::test]
+async fn a_comparison_tells_a_misplaced_row_and_no_other() {
+    let told = |place: &Place| -> Vec<(String, Option<String>)> {
+        place.compare().into_iter().map(|told| (told.member.into(), told.call)).collect()
+    };
+    let stranger = format!("c_{}", "0".repeat(32));
+    let meddled = [
+        (format!("DELETE FROM calls WHERE call_id = '{}'", id(3)), vec![("calls", id(3))]),
+        (
+            format!("UPDATE calls SET call_id = '{stranger}' WHERE call_id = '{}'", id(PENDING)),
+            vec![("calls", stranger), ("calls", id(PENDING))],
+        ),
+        (
+            "UPDATE calls SET rowid = 99 WHERE rowid = 4; UPDATE calls SET rowid = 4 WHERE rowid = 5; \
+             UPDATE calls SET rowid = 5 WHERE rowid = 99"
+                .into(),
+            vec![("calls.call_id", id(4)), ("calls.call_id", id(5))],
+        ),
+    ];
+    for (sql, expected) in meddled {
+        let place = Place::with_every_state().await;
+        place.execute(&sql);
+        let expected: Vec<_> =
+            expected.into_iter().map(|(member, call)| (member.to_string(), Some(call))).collect();
+        assert_eq!(told(&place), expected, "{sql}");
+    }
 }
 
 /// A key whose row was taken away is free again, and then leads to two calls: the second one is named.
@@ -171,6 +200,34 @@ async fn what_was_dropped_of_the_schema_is_made_again() {
     place.rebuild().unwrap();
     assert_eq!(dump(&place.database(), &[schema]), before);
     assert_eq!(place.findings(), []);
+}
+
+#[tokio::test]
+async fn a_comparison_tells_what_was_dropped_of_the_schema() {
+    for dropped in
+        ["TRIGGER calls_are_never_deleted", "INDEX idx_calls_ready", "TABLE effects", "TABLE calls"]
+    {
+        let place = Place::with_every_state().await;
+        let db = rusqlite::Connection::open(place.database()).unwrap();
+        db.execute_batch(&format!("DROP {dropped}")).unwrap();
+        let name = format!("schema.{}", dropped.to_lowercase());
+        let told = place.compare();
+        assert!(told.iter().any(|told| told.member == name && told.problem == "is missing"), "{told:#?}");
+        place.rebuild().unwrap();
+        assert_eq!(place.compare(), [], "{dropped}");
+    }
+}
+
+/// Everything is made from the log, so without it nothing is touched.
+#[tokio::test]
+async fn without_a_log_nothing_is_made() {
+    let place = Place::with_every_state().await;
+    let before = place.tables();
+    rusqlite::Connection::open(place.database()).unwrap().execute_batch("DROP TABLE audit").unwrap();
+    assert!(place.compare().iter().any(|told| told.member == "schema.table audit"));
+    let refused = place.rebuild().unwrap_err().to_string();
+    assert!(refused.contains("table audit is missing") && refused.contains("restore a backup"), "{refused}");
+    assert_eq!(place.tables(), before);
 }
 
 /// An event is only ever read in a schema that this program knows; there is one so far.

@@ -382,7 +382,7 @@ async fn a_clock_that_goes_back_changes_no_order() {
 }
 
 /// The statements that people run by hand, with the answers they expect.
-const SEEDS_SQL: [(&str, &str); 4] = [
+const PLAIN_SQL: [(&str, &str); 4] = [
     ("SELECT call_id,status,attempt,effect_id FROM calls;", "CALL|succeeded|1|EFFECT\n"),
     ("SELECT call_id,count(*) FROM effects GROUP BY call_id HAVING count(*)>1;", ""),
     (
@@ -395,7 +395,7 @@ const SEEDS_SQL: [(&str, &str); 4] = [
 /// People look with their own tools. The linked SQLite reads the live file; an older one, where the machine has it, reads
 /// a copy, because old versions are not to be trusted with a live WAL.
 #[tokio::test]
-async fn the_seeds_own_sql_works_as_printed() {
+async fn plain_sql_on_the_three_tables_works_as_documented() {
     let place = Place::new();
     let store = place.open();
     let running = does(&store, &created(&store, 1).await, claim(2, "w")).await;
@@ -403,7 +403,7 @@ async fn the_seeds_own_sql_works_as_printed() {
     let (call, effect) = (request(1).call_id.to_string(), request(1).effect_id().to_string());
     let due = |text: &str| text.replace("CALL", &call).replace("EFFECT", &effect);
     let db = place.meddler();
-    for (sql, prints) in SEEDS_SQL {
+    for (sql, prints) in PLAIN_SQL {
         let mut statement = db.prepare(sql).unwrap();
         let width = statement.column_count();
         let lines = statement.query_map([], |row| {
@@ -425,7 +425,7 @@ async fn the_seeds_own_sql_works_as_printed() {
     let copy = place.folder().join("copy.db");
     std::fs::copy(place.database(), &copy).unwrap();
     if Command::new("sqlite3").arg("--version").output().is_ok() {
-        for (sql, prints) in SEEDS_SQL {
+        for (sql, prints) in PLAIN_SQL {
             let printed = Command::new("sqlite3").arg(&copy).arg(sql).output().unwrap();
             assert_eq!(String::from_utf8(printed.stdout).unwrap(), due(prints), "{sql}");
         }

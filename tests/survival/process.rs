@@ -1,7 +1,7 @@
 //! A process that this test program starts: itself again in a role, or the program under test. None outlives its test.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,6 +37,14 @@ pub fn say(words: &str) {
 /// What the environment of a role says under this name.
 pub fn told(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("a role is told its {name}"))
+}
+
+/// Ends this role with the one who started it, however that one ends: its stdin is closed then.
+pub fn ends_with_its_starter() {
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::abort();
+    });
 }
 
 /// A child process, killed when this is dropped.
@@ -137,10 +145,10 @@ impl Process {
 
     /// Waits until it has ended and everything it said is read.
     pub fn ends(&mut self) -> ExitStatus {
-        drop(self.orders.take());
         let status =
             self.ended.unwrap_or_else(|| self.child.wait().expect("our own child can be waited for"));
         self.ended = Some(status);
+        drop(self.orders.take());
         for reader in self.readers.drain(..) {
             reader.join().expect("who reads a pipe does not panic");
         }

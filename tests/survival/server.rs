@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::ledger::Kind;
-use crate::process::{Process, role, told};
+use crate::process::{Process, ends_with_its_starter, role, told};
 
 const LEDGER: &str = "CALLONCE_SURVIVAL_LEDGER";
 /// Set by the control whose server thinks that a downstream honours effect ids when it does not.
@@ -75,6 +75,7 @@ fn is_greeting(words: &str) -> bool {
 
 /// The role: serves until it is stopped or killed.
 pub fn serves() {
+    ends_with_its_starter();
     let ledger: SocketAddr = told(LEDGER).parse().expect("the ledger has an address");
     let careless = std::env::var_os(CARELESS).is_some();
     let mut tools = Registry::samples();
@@ -106,7 +107,7 @@ impl Tool for Apply {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: true, interrupted: self.interrupted, time_limit: None, local: false }
+        Terms { interrupted: self.interrupted, ..Terms::default() }
     }
 
     fn check(&self, args: &Value) -> Result<(), InvalidArgs> {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::Failure;
 use crate::cli::source::refusal;
 use crate::engine::clock::Stopwatch;
-use crate::http::client::{Ask, Client};
+use crate::http::client::{Ask, Client, object};
 
 /// How long one look may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,9 +46,7 @@ impl Counters {
         if answer.status != 200 {
             return Err(refusal(&answer));
         }
-        serde_json::from_str(&answer.body).map_err(|error| {
-            Failure::new(Exit::Open, format!("/stats is not what a callonce server sends: {error}"))
-        })
+        Ok(object(&answer.body)?)
     }
 
     /// Looks until no call is open any more, or `patience` is over, and returns the last look.

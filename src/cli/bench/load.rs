@@ -98,5 +98,6 @@ async fn run(plan: &Plan, limit: Limit, keys: &RefCell<Keys>, ended: &AtomicU64)
     let mut tally = phase.tally.into_inner();
     tally.unsent = phase.schedule.unsent();
     tally.keys_made = keys.borrow().made() - made_before;
+    tally.keys_before = if keys.borrow().repeat() { made_before } else { 0 };
     Ok(tally)
 }

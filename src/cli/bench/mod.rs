@@ -26,7 +26,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clap::Args;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::counters::Counters;
 use self::keys::Pattern;
@@ -43,6 +42,7 @@ use super::exit::{Exit, Failure};
 use super::output::{Output, complain, say};
 use super::progress;
 use super::serve::raise_file_limit;
+use super::signals::{ENDING, Signals};
 use crate::domain::id::ToolName;
 use crate::domain::json::Value;
 use crate::engine::clock::Stopwatch;
@@ -129,11 +129,11 @@ impl Bench {
         let body = self.body()?;
         raise_file_limit();
         // Before there is anything that would have to be removed.
-        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        let mut signals = Signals::catch(&ENDING)?;
         tokio::select! {
             exit = self.measure(body) => exit,
             // What is dropped with the measurement ends its server and removes its database.
-            () = any_of(signals) => Ok(Exit::Interrupted),
+            () = signals.next() => Ok(Exit::Interrupted),
         }
     }
 
@@ -158,15 +158,21 @@ impl Bench {
                 Some(OwnServer::start(&place).await?)
             }
         };
-        let base = own.as_ref().map_or(self.base.as_deref().unwrap_or_default(), OwnServer::base).to_owned();
+        let base = own.as_ref().map_or_else(|| self.base.clone().unwrap_or_default(), OwnServer::base);
         let client = Client::new(&base)?;
         let load = Load::start(self.plan(&base, body).await?)?;
         self.introduce(&base, own.as_ref());
+        let side_effect = Registry::samples().terms(&self.tool).map(|terms| terms.side_effect);
         let mut before = self.idle(&client).await?;
         if let Some(warm_up) = self.warm_up {
             let tally = self.watch(&load, warm_up, "warming up").await?;
-            // Only what the measured requests do is to be in their figures.
-            before = self.idle(&client).await?;
+            let after = self.idle(&client).await?;
+            // It is in no figure, but it is when the calls of keys that come again are made.
+            let broken = verdict::broken(&tally, &after.since(&before), side_effect);
+            if !broken.is_empty() {
+                return Err(Failure::new(Exit::Broken, format!("the warm-up: {}", broken.join("; "))));
+            }
+            before = after;
             if tally.accepted < tally.ended() {
                 return Err(spoiled(&tally));
             }
@@ -181,7 +187,6 @@ impl Bench {
         let server_after = own.as_ref().and_then(OwnServer::usage);
 
         let growth = after.since(&before);
-        let side_effect = Registry::samples().terms(&self.tool).map(|terms| terms.side_effect);
         let broken = verdict::broken(&tally, &growth, side_effect);
         let exit = verdict::exit(&tally, &growth, &broken);
         let used = Used {
@@ -313,19 +318,6 @@ fn spoiled(tally: &Tally) -> Failure {
 fn unchecked(failure: Failure) -> Failure {
     let message = format!("the load was sent, but what came of it cannot be checked: {}", failure.message);
     Failure::new(Exit::Open, message)
-}
-
-/// Waits for the first of these signals; one that cannot be caught ends the process as ever.
-async fn any_of(signals: [std::io::Result<Signal>; 3]) {
-    let mut signals = signals.map(Result::ok);
-    std::future::poll_fn(|context| {
-        let came = |signal: &mut Signal| signal.poll_recv(context).is_ready();
-        match signals.iter_mut().flatten().any(came) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
-        }
-    })
-    .await;
 }
 
 /// A part of a whole: above 0 and below 1.

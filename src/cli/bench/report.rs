@@ -108,7 +108,10 @@ pub(super) struct Latency {
 
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Calls {
+    /// Those that the load was the first to send.
     pub(super) keys: u64,
+    /// Those that it found made, and may have sent again.
+    pub(super) keys_of_warm_up: u64,
     pub(super) calls: i64,
     pub(super) completed: i64,
     pub(super) seconds: f64,
@@ -162,6 +165,7 @@ impl Report {
             latency_ms: Latency::of(tally),
             calls: Calls {
                 keys: tally.keys_made,
+                keys_of_warm_up: tally.keys_before,
                 calls: growth.calls,
                 completed,
                 seconds: completed_after.as_secs_f64(),

@@ -12,6 +12,8 @@ use super::connection::{Answer, Connection, Lost};
 use super::keys::{Key, Keys};
 use super::schedule::Schedule;
 use super::tally::{Ending, Tally};
+use crate::engine::clock::Clock;
+use crate::http::client::retry_after;
 
 /// How often one request is sent again before it is given up.
 const MOST_RETRIES: u32 = 10;
@@ -19,7 +21,7 @@ const MOST_RETRIES: u32 = 10;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// The longest of these pauses.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// What is waited where a refusal names no seconds.
+/// What is waited where a refusal names no time.
 const USUAL_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The longest that a server may ask to wait: a load that stands still measures nothing.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(10);
@@ -61,7 +63,7 @@ impl Phase<'_> {
                         return Ending::Accepted;
                     }
                     ending @ (Ending::NotTaken | Ending::Refused | Ending::Conflict | Ending::Unknown) => {
-                        (ending, code_of(answer), retry_after(answer))
+                        (ending, code_of(answer), pause_asked_for(answer))
                     }
                 },
                 Err(lost) => {
@@ -120,9 +122,10 @@ fn judge(status: StatusCode) -> Ending {
     }
 }
 
-fn retry_after(answer: &Answer) -> Duration {
-    let seconds = answer.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    seconds.map_or(USUAL_RETRY_AFTER, Duration::from_secs).min(LONGEST_RETRY_AFTER)
+fn pause_asked_for(answer: &Answer) -> Duration {
+    let asked = answer.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let pause = asked.and_then(|text| retry_after(text, Clock::System.now()));
+    pause.unwrap_or(USUAL_RETRY_AFTER).min(LONGEST_RETRY_AFTER)
 }
 
 /// An error as a callonce server tells it.

@@ -85,9 +85,13 @@ fn check(report: &Report) -> String {
     if !report.broken.is_empty() {
         return format!("BROKEN: {}", report.broken.join("; "));
     }
+    let (sent, new) = match calls.keys_of_warm_up {
+        0 => (format!("{} keys sent", calls.keys), ""),
+        warm => (format!("{} new keys sent beside the {warm} of the warm-up", calls.keys), "new "),
+    };
     let found = format!(
-        "{} keys sent, {} calls, {} succeeded, {} effects",
-        calls.keys, calls.calls, calls.succeeded, calls.effects
+        "{sent}, {} {new}calls, {} succeeded, {} effects",
+        calls.calls, calls.succeeded, calls.effects
     );
     match report.effects_equal_calls {
         Some(_) => format!("{found}: nothing doubled, nothing lost"),

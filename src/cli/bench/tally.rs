@@ -47,6 +47,8 @@ pub(super) struct Tally {
     pub(super) errors: BTreeMap<String, u64>,
     /// What the first answer that refused a request says.
     pub(super) refusal: Option<String>,
+    /// Keys of an earlier phase, which may come again in this one.
+    pub(super) keys_before: u64,
     /// Keys that were sent for the first time.
     pub(super) keys_made: u64,
     /// Keys that a server took for the first time.
@@ -72,6 +74,7 @@ impl Tally {
             retries: BTreeMap::new(),
             errors: BTreeMap::new(),
             refusal: None,
+            keys_before: 0,
             keys_made: 0,
             keys_acknowledged: 0,
             second_calls: 0,

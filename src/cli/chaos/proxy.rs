@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use reqwest::Method;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::config::duration;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::output::{complain, emit_next, say};
+use crate::cli::output::{emit_evidence, say};
 use crate::cli::serve::raise_file_limit;
+use crate::cli::signals::{ENDING, Signals};
 use crate::cli::source::raw;
 use crate::engine::clock::Stopwatch;
 use crate::engine::ids;
@@ -54,7 +54,7 @@ pub(super) struct Proxy {
     /// With duplicate-request: how the second copy travels, new-connection (at the same moment) or same-connection (after
     /// the first is answered) [default: new-connection]
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
-    second: Option<Copy>,
+    second: Option<SecondOn>,
     /// With reset: on the request, which upstream then never sees, or on the response [default: response]
     #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     on: Option<When>,
@@ -68,8 +68,8 @@ pub(super) struct Proxy {
     /// Only to this share of the requests, from 0 to 1, drawn at random; all others pass.
     #[arg(long, value_name = "P", group = "which", allow_negative_numbers = true, value_parser = share)]
     share: Option<f64>,
-    /// Draws the same sequence as another run that said this seed.
-    #[arg(long, value_name = "SEED", requires = "share", allow_negative_numbers = true)]
+    /// With --share: draws the same sequence as another run that said this seed.
+    #[arg(long, value_name = "SEED", allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Only to requests of this method; may be given more than once. Others pass, and are not counted.
     #[arg(long, value_name = "METHOD", value_parser = method)]
@@ -98,7 +98,7 @@ enum Fault {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Copy {
+enum SecondOn {
     NewConnection,
     SameConnection,
 }
@@ -120,34 +120,42 @@ impl Proxy {
         let address = listener.local_addr().unwrap_or(self.listen);
         let stop = CancellationToken::new();
         // Before the greeting: whoever has read it may send one.
-        let signalled = signalled()?;
+        let mut signals = Signals::catch(&ENDING)?;
         let cancel = stop.clone();
         tokio::spawn(async move {
-            signalled.await;
+            signals.next().await;
             cancel.cancel();
         });
         say(&format!("{} on http://{address}, before {}", mode.name(), self.upstream));
         if let Which::Share { seed, .. } = which {
             say(&format!("the same requests are drawn again by --seed {seed}"));
         }
-        let told = Arc::new(Told::new(stop.clone()));
+        let evidence = Arc::new(EvidenceWriter::new(stop.clone()));
         let only = Only { methods: self.only, path: self.path };
-        serve(listener, Settings { upstream: self.upstream, mode, which, only }, told.clone(), stop).await;
-        say(&told.summary());
-        Ok(Exit::Done)
+        serve(listener, Settings { upstream: self.upstream, mode, which, only }, evidence.clone(), stop)
+            .await;
+        say(&evidence.summary());
+        evidence.counts().lost.take().map_or(Ok(Exit::Done), Err)
     }
 
     /// The mode with what belongs to it. An option of another mode is a mistake, and would be ignored in silence.
     fn mode(&self) -> Result<Mode, Failure> {
         let drops = matches!(self.mode, Fault::DropResponse | Fault::DropRequest);
-        for (given, option, fits, modes) in [
-            (self.delay.is_some(), "--delay", self.mode == Fault::DelayResponse, "delay-response"),
-            (self.second.is_some(), "--second", self.mode == Fault::DuplicateRequest, "duplicate-request"),
-            (self.on.is_some(), "--on", self.mode == Fault::Reset, "reset"),
-            (self.hold, "--hold", drops, "drop-response or drop-request"),
+        for (given, option, fits, with) in [
+            (self.delay.is_some(), "--delay", self.mode == Fault::DelayResponse, "--mode delay-response"),
+            (
+                self.second.is_some(),
+                "--second",
+                self.mode == Fault::DuplicateRequest,
+                "--mode duplicate-request",
+            ),
+            (self.on.is_some(), "--on", self.mode == Fault::Reset, "--mode reset"),
+            (self.hold, "--hold", drops, "--mode drop-response or drop-request"),
+            // Not clap's `requires`, which is satisfied by whatever excludes --share, as --first does.
+            (self.seed.is_some(), "--seed", self.share.is_some(), "--share"),
         ] {
             if given && !fits {
-                return Err(Failure::new(Exit::Usage, format!("{option} is for --mode {modes}")));
+                return Err(Failure::new(Exit::Usage, format!("{option} says nothing without {with}")));
             }
         }
         let silence = if self.hold { Silence::Hold } else { Silence::Close };
@@ -157,8 +165,8 @@ impl Proxy {
             Fault::DelayResponse => Mode::DelayResponse(self.delay.unwrap_or(DEFAULT_DELAY)),
             Fault::DuplicateRequest => Mode::DuplicateRequest(match self.second {
                 None => Second::default(),
-                Some(Copy::NewConnection) => Second::NewConnection,
-                Some(Copy::SameConnection) => Second::SameConnection,
+                Some(SecondOn::NewConnection) => Second::NewConnection,
+                Some(SecondOn::SameConnection) => Second::SameConnection,
             }),
             Fault::DropRequest => Mode::DropRequest(silence),
             Fault::TruncateResponse => Mode::TruncateResponse,
@@ -180,24 +188,8 @@ impl Proxy {
     }
 }
 
-/// Begins to catch SIGTERM, SIGINT and SIGHUP (a terminal that is closed), and resolves at the first of them.
-pub(super) fn signalled() -> Result<impl Future<Output = ()>, Failure> {
-    let caught = |kind| {
-        signal(kind).map_err(|error| Failure::new(Exit::Config, format!("signals cannot be caught: {error}")))
-    };
-    let (mut terminate, mut interrupt) = (caught(SignalKind::terminate())?, caught(SignalKind::interrupt())?);
-    let mut hangup = caught(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    })
-}
-
 /// Writes each line of evidence at once, and counts.
-struct Told {
+struct EvidenceWriter {
     since: Stopwatch,
     stop: CancellationToken,
     counts: Mutex<Counts>,
@@ -209,20 +201,26 @@ struct Counts {
     sent: u64,
     modes: BTreeMap<&'static str, u64>,
     ends: BTreeMap<&'static str, u64>,
+    /// Why a line could not be written.
+    lost: Option<Failure>,
 }
 
-impl Told {
+impl EvidenceWriter {
     fn new(stop: CancellationToken) -> Self {
         Self { since: Stopwatch::start(), stop, counts: Mutex::default() }
     }
 
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn summary(&self) -> String {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.counts();
         let list = |counts: &BTreeMap<&'static str, u64>| {
             let each: Vec<_> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
             each.join(", ")
         };
-        let Counts { requests, sent, modes, ends } = &*counts;
+        let Counts { requests, sent, modes, ends, lost: _ } = &*counts;
         match requests {
             0 => "stopped; there was no request".into(),
             _ => format!(
@@ -234,21 +232,25 @@ impl Told {
     }
 }
 
-impl Witness for Told {
+impl Witness for EvidenceWriter {
     fn elapsed(&self) -> Duration {
         self.since.elapsed()
     }
 
     fn tell(&self, evidence: Evidence) {
         // One line at a time, and counted in the order in which they are written.
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts();
         counts.requests += 1;
         counts.sent += u64::from(evidence.sent);
         *counts.modes.entry(evidence.mode).or_default() += 1;
         *counts.ends.entry(outcome(evidence.client)).or_default() += 1;
-        if let Err(failure) = emit_next(raw(&evidence).get()) {
+        // After a line that was lost the others would be no whole story.
+        if counts.lost.is_none()
+            && let Err(failure) = emit_evidence(raw(&evidence).get())
+        {
             // A proxy that cannot say what it did is of no use.
-            complain(&failure.message);
+            let message = format!("stopped, because the evidence cannot be written: {}", failure.message);
+            counts.lost = Some(Failure { message, ..failure });
             self.stop.cancel();
         }
     }

@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::value::RawValue;
 
-use super::proxy::signalled;
 use super::scenario::Scenario;
 use super::story::Told;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::{Format, Output, emit, emit_rows, say};
+use crate::cli::signals::{ENDING, Signals};
 use crate::cli::source::raw;
 use crate::engine::clock::Stopwatch;
-
-/// What a process ends with that an interrupt ended, as shells report it.
-const INTERRUPTED: i32 = 130;
 
 /// Play scenarios in which things go wrong, and judge what comes of them.
 ///
@@ -66,16 +63,16 @@ impl Run {
         if self.dry_run {
             return self.dry_run(&scenarios, &program);
         }
-        let signalled = signalled()?;
+        let mut signals = Signals::catch(&ENDING)?;
         let played = tokio::select! {
             biased;
-            () = signalled => None,
+            () = signals.next() => None,
             played = self.play(&scenarios, &program) => Some(played),
         };
         // By now everything that was begun is dropped, and with it gone.
         played.unwrap_or_else(|| {
             say("interrupted; processes and databases are removed");
-            std::process::exit(INTERRUPTED)
+            std::process::exit(Exit::Interrupted as i32)
         })
     }
 

@@ -1,41 +1,44 @@
 //! Where a scenario plays: a temporary database and a real server process, gone when it is over, however it ends.
 
-use std::io::{BufRead, BufReader};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use tokio::time::timeout;
 
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::server_process::{NotServing, ServerProcess, TemporaryFolder};
 use crate::engine::clock::Stopwatch;
-use crate::engine::ids;
 use crate::http::client::Client;
 
 /// How long anything may take that is sure to happen where nothing is broken. Each takes far less than a second.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
-/// Between two looks at something that happens in another process.
+/// Between two looks at a process that is to end.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// One database, and the servers that use it one after the other.
 pub(super) struct Stage {
     program: PathBuf,
     // Dropped before the folder: a server that still writes would keep it from being removed.
-    server: Option<Server>,
-    folder: Folder,
+    server: Option<ServerProcess>,
+    folder: TemporaryFolder,
 }
 
 impl Stage {
     /// An empty folder, and the program whose `serve` will use it.
     pub(super) fn set(program: &Path) -> Result<Self, Failure> {
-        Ok(Self { program: program.to_owned(), server: None, folder: Folder::make()? })
+        Ok(Self {
+            program: program.to_owned(),
+            server: None,
+            folder: TemporaryFolder::make(&std::env::temp_dir(), "chaos")?,
+        })
     }
 
     /// Where the database is, or will be.
     pub(super) fn database(&self) -> PathBuf {
-        self.folder.0.join("calls.db")
+        self.folder.path().join("calls.db")
     }
 
     /// Starts a server with these options and environment, and returns its address once it listens.
@@ -45,17 +48,19 @@ impl Stage {
         let mut command = Command::new(&self.program);
         command.env_clear().envs(env.iter().copied());
         command.args(["serve", "--listen", "127.0.0.1:0", "--db"]).arg(self.database()).args(options);
-        let mut server = Server::spawn(command)?;
-        let listens =
-            until(|| server.address().or_else(|| server.has_ended().then_some(String::new()))).await;
-        match listens {
-            Some(address) if !address.is_empty() => {
-                self.server = Some(server);
-                Ok(address)
+        let said = Arc::new(Mutex::new("it said nothing".to_owned()));
+        let last = Arc::clone(&said);
+        let starting = ServerProcess::start(command, move |line| {
+            line.clone_into(&mut last.lock().unwrap_or_else(PoisonError::into_inner));
+        });
+        match timeout(PATIENCE, starting).await {
+            Ok(Ok(server)) => Ok(self.server.insert(server).address().to_owned()),
+            Ok(Err(NotServing::NotStarted(error))) => {
+                Err(Failure::new(Exit::Usage, format!("--server {}: {error}", self.program.display())))
             }
-            _ => {
-                let program = self.program.display();
-                let said = server.said();
+            Ok(Err(NotServing::Ended(_))) | Err(_) => {
+                let (program, said) =
+                    (self.program.display(), said.lock().unwrap_or_else(PoisonError::into_inner));
                 Err(Failure::new(Exit::Config, format!("{program} serve does not come up: {said}")))
             }
         }
@@ -75,7 +80,14 @@ impl Stage {
     /// Waits until the server is gone, and says how it went; nothing if it stays.
     pub(super) async fn ends(&mut self) -> Option<ExitStatus> {
         let server = self.server.as_mut()?;
-        until(|| server.status()).await
+        let watch = Stopwatch::start();
+        while watch.elapsed() < PATIENCE {
+            if let Some(status) = server.status() {
+                return Some(status);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        None
     }
 
     /// Asks the server to stop, waits until it has, and leaves the database for a look.
@@ -84,100 +96,5 @@ impl Stage {
         let status = self.ends().await;
         self.server = None;
         status
-    }
-}
-
-/// Looks until there is something to see, or patience ends.
-pub(super) async fn until<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let watch = Stopwatch::start();
-    while watch.elapsed() < PATIENCE {
-        if let Some(seen) = look() {
-            return Some(seen);
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
-    None
-}
-
-/// A temporary folder that nobody else can look into.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> Result<Self, Failure> {
-        let path = std::env::temp_dir().join(format!("callonce-chaos-{}", ids::key()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|error| Failure::new(Exit::Storage, format!("{}: {error}", path.display())))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed is temporary all the same.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A server process that does not outlive its scenario.
-struct Server {
-    child: Child,
-    words: Arc<Mutex<Vec<String>>>,
-}
-
-impl Server {
-    fn spawn(mut command: Command) -> Result<Self, Failure> {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command
-            .spawn()
-            .map_err(|error| Failure::new(Exit::Usage, format!("--server {program}: {error}")))?;
-        let words = Arc::<Mutex<Vec<String>>>::default();
-        if let Some(stderr) = child.stderr.take() {
-            let words = Arc::clone(&words);
-            // Read to the end, so that the server never waits for a reader; ends with the process.
-            std::thread::spawn(move || {
-                for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                    words.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-                }
-            });
-        }
-        Ok(Self { child, words })
-    }
-
-    fn address(&self) -> Option<String> {
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.iter().find_map(|line| {
-            let rest = line.strip_prefix("callonce: listening on http://")?;
-            Some(rest.split(',').next()?.to_owned())
-        })
-    }
-
-    /// The last words, which say why.
-    fn said(&self) -> String {
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.last().cloned().unwrap_or_else(|| "it said nothing".into())
-    }
-
-    fn status(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
-    }
-
-    fn has_ended(&mut self) -> bool {
-        self.status().is_some()
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // If it has ended by itself, it is not waited for yet, so the number is still its own.
-            let _ = kill_process(pid, signal);
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Also ends one that is stopped; one that has ended is only waited for.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -131,9 +131,7 @@ impl Story {
         key: &IdemKey,
         body: &str,
     ) -> Result<Option<Call>, Failure> {
-        let number = self.sends(key, body)?;
-        let heard = post(client, key, body, None, TIMEOUT).await;
-        self.heard(number, key, &heard)
+        self.exchange(client, key, body, None, TIMEOUT).await
     }
 
     /// Sends a call once and waits for its end; the call, as it was answered.
@@ -143,8 +141,19 @@ impl Story {
         key: &IdemKey,
         body: &str,
     ) -> Result<Option<Call>, Failure> {
+        self.exchange(client, key, body, Some(PATIENCE), PATIENCE).await
+    }
+
+    async fn exchange(
+        &mut self,
+        client: &Client,
+        key: &IdemKey,
+        body: &str,
+        wait: Option<Duration>,
+        timeout: Duration,
+    ) -> Result<Option<Call>, Failure> {
         let number = self.sends(key, body)?;
-        let heard = post(client, key, body, Some(PATIENCE), PATIENCE).await;
+        let heard = post(client, key, body, wait, timeout).await;
         self.heard(number, key, &heard)
     }
 

@@ -6,6 +6,7 @@ mod claim;
 mod fail;
 mod recover;
 mod resolve;
+mod retry;
 mod submit;
 mod succeed;
 
@@ -28,6 +29,7 @@ pub fn decide(call: &Call, command: &Command) -> Result<Vec<Event>, Refusal> {
         Command::Succeed(succeed) => succeed::decide(call, succeed),
         Command::Fail(fail) => fail::decide(call, fail),
         Command::Recover(recover) => recover::decide(call, recover),
+        Command::Retry(retry) => retry::decide(call, retry),
         Command::Resolve(resolve) => resolve::decide(call, resolve),
     }
 }

@@ -7,6 +7,7 @@ mod sleep;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ pub use sleep::Sleep;
 pub use crate::domain::call::Failure;
 use crate::domain::id::{CallId, EffectId, InvalidId, ToolName};
 use crate::domain::json::{Canonical, Value};
-pub use crate::domain::policy::Interrupted;
+pub use crate::domain::policy::{Interrupted, Retries};
 
 /// Something a call can run.
 ///
@@ -58,6 +59,28 @@ pub struct Terms {
     /// Whether an attempt is a mere computation: it waits for nothing, does nothing outside this process and cannot end
     /// it. It needs no worker to itself then, and its claim and its outcome are one append.
     pub local: bool,
+    /// How many attempts may be under way at once, apart from those of all other tools; nothing if it shares the server's
+    /// workers with the others that say nothing.
+    pub concurrency: Option<NonZeroUsize>,
+    /// How many attempts a call may have, if that is another number than the server's.
+    pub max_attempts: Option<u32>,
+    /// How the server itself tries a failed call again; nothing if only a request with the call's key does.
+    pub retries: Option<Retries>,
+}
+
+/// Those of a tool of which nothing is known: it has a side effect, and nobody may run it twice.
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            side_effect: true,
+            interrupted: Interrupted::Hold,
+            time_limit: None,
+            local: false,
+            concurrency: None,
+            max_attempts: None,
+            retries: None,
+        }
+    }
 }
 
 /// One attempt, as its tool sees it.
@@ -85,6 +108,13 @@ pub enum Outcome {
     },
     /// It did not happen.
     Failed(Failure),
+    /// It did not happen, and the downstream says when to ask again.
+    NotNow {
+        /// Why not.
+        failure: Failure,
+        /// From now.
+        after: Duration,
+    },
     /// The tool cannot tell.
     Unknown {
         /// Why not, for people.

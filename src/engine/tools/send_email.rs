@@ -14,7 +14,7 @@ impl Tool for SendEmail {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: true, interrupted: Interrupted::Replay, time_limit: None, local: true }
+        Terms { side_effect: true, interrupted: Interrupted::Replay, local: true, ..Terms::default() }
     }
 
     fn check(&self, args: &Value) -> Result<(), InvalidArgs> {

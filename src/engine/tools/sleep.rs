@@ -17,7 +17,7 @@ impl Tool for Sleep {
     }
 
     fn terms(&self) -> Terms {
-        Terms { side_effect: false, interrupted: Interrupted::Replay, time_limit: None, local: false }
+        Terms { side_effect: false, interrupted: Interrupted::Replay, local: false, ..Terms::default() }
     }
 
     fn check(&self, args: &Value) -> Result<(), InvalidArgs> {

@@ -134,6 +134,7 @@ impl<W: Witness> Drop for ToClient<W> {
         if self.is_end_stream() {
             self.record.gave(Given::Answer);
         }
+        self.record.left();
     }
 }
 

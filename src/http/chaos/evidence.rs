@@ -86,8 +86,14 @@ impl<W: Witness> Record<W> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn sent(&self) {
+    /// A copy is on its way.
+    pub(super) fn sends(&self) {
         self.known().evidence.sent += 1;
+    }
+
+    /// A copy that was to be on its way never left.
+    pub(super) fn was_not_sent(&self) {
+        self.known().evidence.sent -= 1;
     }
 
     pub(super) fn answered(&self, status: u16) {
@@ -103,6 +109,11 @@ impl<W: Witness> Record<W> {
         self.known().evidence.status = Some(status);
     }
 
+    /// Whether an answer has begun.
+    pub(super) fn is_giving(&self) -> bool {
+        self.known().evidence.status.is_some()
+    }
+
     pub(super) fn gave_bytes(&self, bytes: usize) {
         self.known().evidence.bytes += bytes as u64;
     }
@@ -111,15 +122,20 @@ impl<W: Witness> Record<W> {
     pub(super) fn gave(&self, given: Given) {
         self.known().given.get_or_insert(given);
     }
+
+    /// The client's connection has ended, and not because of us, unless we are stopped. Noted when it happens: upstream may
+    /// be waited for until long after that.
+    pub(super) fn left(&self) {
+        self.gave(if self.stop.is_cancelled() { Given::Stopped } else { Given::GaveUp });
+    }
 }
 
 impl<W: Witness> Drop for Record<W> {
     fn drop(&mut self) {
         let elapsed = self.witness.elapsed().saturating_sub(self.since);
-        let stopped = self.stop.is_cancelled();
         let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut evidence = known.evidence.clone();
-        evidence.client = known.given.unwrap_or(if stopped { Given::Stopped } else { Given::GaveUp });
+        evidence.client = known.given.unwrap_or(evidence.client);
         evidence.elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         self.witness.tell(evidence);
     }

@@ -18,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::body::{NotHeld, ToClient, drain, hold};
-use super::client::{Client, Refusal};
+use super::downstream::{Downstream, Refusal};
 use super::evidence::{Evidence, Given, Record, Witness};
 use super::mode::{Mode, Moment, Second};
 use super::pick::Picker;
 use super::socket::Cutter;
-use super::upstream::{Line, Outgoing, Upstream};
+use super::upstream::{Line, Outgoing, Unanswered, Upstream};
 
 /// What all requests share.
 pub(super) struct Proxy<W: Witness> {
@@ -49,7 +49,7 @@ impl<W: Witness> Proxy<W> {
             true => self.mode,
             false => Mode::Pass,
         };
-        let client = Client { cutter, record: self.record(&parts, mode) };
+        let client = Downstream { cutter, record: self.record(&parts, mode) };
         let treated = self.treat(mode, parts, body, &client).await;
         Ok(treated.unwrap_or_else(|refusal| client.refuse(refusal)))
     }
@@ -59,7 +59,7 @@ impl<W: Witness> Proxy<W> {
         mode: Mode,
         parts: Parts,
         body: Incoming,
-        client: &Client<W>,
+        client: &Downstream<W>,
     ) -> Result<Response<ToClient<W>>, Refusal> {
         if parts.method == Method::CONNECT {
             return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "CONNECT is not spoken here"));
@@ -121,7 +121,7 @@ impl<W: Witness> Proxy<W> {
         &self,
         parts: Parts,
         body: Incoming,
-        client: &Client<W>,
+        client: &Downstream<W>,
     ) -> Result<Response<Incoming>, Refusal> {
         let sending = self.sending(parts, client);
         self.apart(async move { sending.send(Either::Left(body), &mut sending.connect().await?, true).await })
@@ -129,7 +129,12 @@ impl<W: Witness> Proxy<W> {
     }
 
     /// Sends the request, and reads the answer for nobody.
-    async fn send_in_vain(&self, parts: Parts, body: Incoming, client: &Client<W>) -> Result<(), Refusal> {
+    async fn send_in_vain(
+        &self,
+        parts: Parts,
+        body: Incoming,
+        client: &Downstream<W>,
+    ) -> Result<(), Refusal> {
         let sending = self.sending(parts, client);
         self.apart(async move {
             let answer = sending.send(Either::Left(body), &mut sending.connect().await?, true).await?;
@@ -144,7 +149,7 @@ impl<W: Witness> Proxy<W> {
         &self,
         parts: Parts,
         body: Bytes,
-        client: &Client<W>,
+        client: &Downstream<W>,
     ) -> Result<Response<Incoming>, Refusal> {
         let [first, second] = [self.sending(parts.clone(), client), self.sending(parts, client)];
         let [one, other] = [held(&body), held(&body)];
@@ -166,14 +171,21 @@ impl<W: Witness> Proxy<W> {
         &self,
         parts: Parts,
         body: Bytes,
-        client: &Client<W>,
+        client: &Downstream<W>,
     ) -> Result<Response<Incoming>, Refusal> {
         let sending = self.sending(parts, client);
         self.apart(async move {
             let mut line = sending.connect().await?;
             let first = sending.send(held(&body), &mut line, false).await?;
+            let status = first.status().as_u16();
             drain(first.into_body()).await;
-            sending.send(held(&body), &mut line, true).await
+            let second = sending.try_to_send(held(&body), &mut line, true).await;
+            // What happened to the second says nothing about the first, which was executed.
+            second.map_err(|problem| {
+                sending.failed(format!(
+                    "of two copies, the first was answered with {status}, the second not: {problem}"
+                ))
+            })
         })
         .await
     }
@@ -198,7 +210,7 @@ impl<W: Witness> Proxy<W> {
         }
     }
 
-    fn sending(&self, parts: Parts, client: &Client<W>) -> Sending<W> {
+    fn sending(&self, parts: Parts, client: &Downstream<W>) -> Sending<W> {
         Sending { upstream: Arc::clone(&self.upstream), parts, record: Arc::clone(&client.record) }
     }
 }
@@ -217,16 +229,25 @@ impl<W: Witness> Sending<W> {
     }
 
     async fn send(&self, body: Outgoing, line: &mut Line, last: bool) -> Result<Response<Incoming>, Refusal> {
-        self.record.sent();
-        match line.exchange(self.upstream.request(&self.parts, body, last)).await {
-            Ok(answer) => {
-                self.record.answered(answer.status().as_u16());
-                Ok(answer)
-            }
-            Err(problem) => Err(self.failed(format!(
-                "upstream did not answer, so what became of the request there is unknown: {problem}"
-            ))),
+        self.try_to_send(body, line, last).await.map_err(|problem| self.failed(problem.to_string()))
+    }
+
+    async fn try_to_send(
+        &self,
+        body: Outgoing,
+        line: &mut Line,
+        last: bool,
+    ) -> Result<Response<Incoming>, Unanswered> {
+        line.ready().await?;
+        // Before it is: whoever ends this meanwhile must not be told that nothing was sent.
+        self.record.sends();
+        let answered = line.exchange(self.upstream.request(&self.parts, body, last)).await;
+        match &answered {
+            Ok(answer) => self.record.answered(answer.status().as_u16()),
+            Err(Unanswered::NotSent(_)) => self.record.was_not_sent(),
+            Err(Unanswered::Unknown(_)) => {}
         }
+        answered
     }
 
     fn failed(&self, problem: String) -> Refusal {

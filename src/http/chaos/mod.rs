@@ -8,13 +8,13 @@
 //! | [`pick`] | is this request one of those? |
 //! | [`mode`] | what is done to it? |
 //! | `exchange` | what is sent to upstream, how often, and what comes of it? |
-//! | `client` | what is the client given, and how does its connection end? |
+//! | `downstream` | what is the client given, and how does its connection end? |
 //! | [`upstream`] | where is the service, and what of a request concerns it? |
 //! | [`body`] | what of a body passes? |
 //! | [`evidence`] | what did each side see? |
 
 pub mod body;
-mod client;
+mod downstream;
 pub mod evidence;
 mod exchange;
 pub mod mode;

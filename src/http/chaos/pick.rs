@@ -27,8 +27,15 @@ pub enum Which {
 pub struct Only {
     /// Of these methods; of any, if there are none.
     pub methods: Vec<Method>,
-    /// Whose path begins like this.
+    /// Whose path begins like this; `/` is all of them, and `OPTIONS *`.
     pub path: String,
+}
+
+impl Only {
+    /// `OPTIONS *` asks for the service as a whole, and so does a prefix that leaves nothing out.
+    fn holds(&self, path: &str) -> bool {
+        path.starts_with(&self.path) || (path == "*" && self.path == "/")
+    }
 }
 
 /// Picks requests as they come.
@@ -48,7 +55,7 @@ impl Picker {
     pub(super) fn picks(&self, method: &Method, path: &str) -> bool {
         let of_method = self.only.methods.is_empty() || self.only.methods.contains(method);
         of_method
-            && path.starts_with(&self.only.path)
+            && self.only.holds(path)
             && self.which.picks(self.looked_at.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
@@ -115,5 +122,13 @@ mod tests {
         let seen = [("POST", "/v1"), ("GET", "/v1"), ("POST", "/"), ("POST", "/v1/x"), ("POST", "/v1")];
         let picks = seen.map(|(method, path)| picker.picks(&method.parse().expect("a method"), path));
         assert_eq!(picks, [false, false, false, true, false]);
+    }
+
+    #[test]
+    fn the_service_as_a_whole_is_below_the_prefix_that_means_all_of_it() {
+        for (path, is_picked) in [("/", true), ("", true), ("/v1", false)] {
+            let picker = Picker::new(Which::All, Only { methods: vec![], path: path.into() });
+            assert_eq!(picker.picks(&Method::OPTIONS, "*"), is_picked, "{path:?}");
+        }
     }
 }

@@ -129,23 +129,48 @@ impl fmt::Display for Upstream {
 pub(super) struct Line(SendRequest<Outgoing>);
 
 impl Line {
+    /// Waits until a request can be sent: the answer before it was read to its end, and upstream keeps the connection.
+    ///
+    /// # Errors
+    /// `NotSent`.
+    pub(super) async fn ready(&mut self) -> Result<(), Unanswered> {
+        self.0.ready().await.map_err(|error| Unanswered::NotSent(reason(&error)))
+    }
+
     /// Sends one request and returns the answer once its head is there.
     ///
     /// # Errors
-    /// Why there is none; the request may have been executed all the same.
+    /// Why there is none.
     pub(super) async fn exchange(
         &mut self,
         request: Request<Outgoing>,
-    ) -> Result<Response<Incoming>, String> {
-        let why = |error: hyper::Error| {
-            use std::error::Error;
-            error.source().map_or_else(|| error.to_string(), ToString::to_string)
-        };
-        self.0.ready().await.map_err(why)?;
-        let mut answer = self.0.send_request(request).await.map_err(why)?;
-        forget_the_hop(answer.headers_mut());
-        Ok(answer)
+    ) -> Result<Response<Incoming>, Unanswered> {
+        match self.0.try_send_request(request).await {
+            Ok(mut answer) => {
+                forget_the_hop(answer.headers_mut());
+                Ok(answer)
+            }
+            // It is given back if the connection ended before its first byte was written.
+            Err(mut error) => Err(match error.take_message() {
+                Some(_) => Unanswered::NotSent(reason(error.error())),
+                None => Unanswered::Unknown(reason(error.error())),
+            }),
+        }
     }
+}
+
+fn reason(error: &hyper::Error) -> String {
+    use std::error::Error;
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// A request without an answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unanswered {
+    #[error("upstream closed the connection before the request was sent on it: {0}")]
+    NotSent(String),
+    #[error("upstream did not answer, so what became of the request there is unknown: {0}")]
+    Unknown(String),
 }
 
 /// No connection to the service.

@@ -97,7 +97,7 @@ impl Trouble {
 }
 
 /// What a `Retry-After` asks for, in either of its forms: seconds, or an HTTP date. None if it is neither.
-fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
+pub fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // More digits than a number holds are still a very long time.

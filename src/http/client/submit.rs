@@ -53,6 +53,15 @@ pub enum GaveUp {
     },
 }
 
+/// A try that settled nothing.
+#[derive(Debug)]
+pub struct FailedTry {
+    /// How it ended.
+    pub trouble: Trouble,
+    /// After what pause to try again; none if that is no use, or was done often enough.
+    pub pause: Option<Duration>,
+}
+
 /// What a look-up that did not find the call says.
 #[derive(Debug, thiserror::Error)]
 pub enum Lookup {
@@ -98,19 +107,10 @@ impl Client {
         let (mut number, mut was_sent, mut may_be_accepted) = (0, false, false);
         let trouble = loop {
             number += 1;
-            let began = surroundings.uptime();
-            let sent = self.post(intent, retry.timeout).await;
-            let elapsed = surroundings.uptime().saturating_sub(began);
-            let pause = match &sent {
-                Err(trouble) if number <= retry.retries && trouble.may_pass() => {
-                    Some(retry.pause(trouble, number, surroundings.now(), surroundings.chance()))
-                }
-                Ok(_) | Err(_) => None,
-            };
-            surroundings.tried(&Try::of(number, &intent.key, &sent, elapsed, pause));
-            let trouble = match sent {
+            let FailedTry { trouble, pause } = match self.try_once(intent, number, retry, surroundings).await
+            {
                 Ok(answer) => return Submitted::of(intent, answer, may_be_accepted),
-                Err(trouble) => trouble,
+                Err(failed) => failed,
             };
             was_sent |= trouble.was_sent();
             may_be_accepted |= trouble.may_be_accepted();
@@ -131,11 +131,35 @@ impl Client {
         }
     }
 
+    /// Sends `intent` once, for the time of this number, and tells of it.
+    ///
+    /// # Errors
+    /// The trouble, and when to try again.
+    pub async fn try_once(
+        &self,
+        intent: &Intent,
+        number: u32,
+        retry: Retry,
+        surroundings: &mut impl Surroundings,
+    ) -> Result<Answer, FailedTry> {
+        let began = surroundings.uptime();
+        let sent = self.post(intent, retry.timeout).await;
+        let elapsed = surroundings.uptime().saturating_sub(began);
+        let pause = match &sent {
+            Err(trouble) if number <= retry.retries && trouble.may_pass() => {
+                Some(retry.pause(trouble, number, surroundings.now(), surroundings.chance()))
+            }
+            Ok(_) | Err(_) => None,
+        };
+        surroundings.tried(&Try::of(number, &intent.key, &sent, elapsed, pause));
+        sent.map_err(|trouble| FailedTry { trouble, pause })
+    }
+
     /// Sends `intent` once.
     ///
     /// # Errors
     /// The trouble, if sending the same again may end otherwise.
-    pub async fn post(&self, intent: &Intent, timeout: Duration) -> Result<Answer, Trouble> {
+    async fn post(&self, intent: &Intent, timeout: Duration) -> Result<Answer, Trouble> {
         let key = Some(intent.key.as_str());
         let ask = Ask { key, body: Some(intent.body()), ..Ask::post("/v1/tool-calls") };
         Trouble::sort(self.ask(ask, timeout).await)

@@ -15,7 +15,7 @@ use super::lock::Lock;
 use super::migrate::Found;
 use super::options::{DataLoss, OpenError, Options, Weakness};
 use super::reserve::Reserve;
-use super::verify::schema;
+use super::verify::schema::{self, Difference};
 use super::writer::{self, Message, Stopped, Writer};
 use super::{SqliteStore, filesystem, migrate, paths, reader, version};
 use crate::domain::id::Position;
@@ -106,34 +106,34 @@ fn make_durable(path: &Path, db: &Connection, reserve: &mut Reserve) -> Result<(
     }
 }
 
-/// The part of the schema that all others are made from.
-pub(super) const LOG: &str = "table audit";
-
 /// A table, index or trigger that is gone takes with it what it enforces, and nobody would notice.
 fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
-    let sqlite = |error: rusqlite::Error| open_error(path, &error);
-    let repairs = schema::repairs(db).map_err(sqlite)?;
-    let Some(first) = repairs.first() else { return expect_tables_as_made(path, db) };
-    let problem = match repairs.iter().any(|repair| repair.name == LOG) {
-        true => format!("its {LOG} is missing, and nothing can be made again without it: restore a backup"),
-        false => format!("its {} {}: `callonce rebuild` makes it again", first.name, first.problem),
+    let differences = schema::differences(db).map_err(|error| open_error(path, &error))?;
+    expect_a_log(path, &differences)?;
+    let Some(first) = differences.iter().find(|difference| difference.repair().is_some()) else {
+        return expect_tables_as_made(path, db, &differences);
     };
+    let problem = format!("its {} {}: `callonce rebuild` makes it again", first.name, first.problem);
+    Err(OpenError::Refused { path: path.to_owned(), problem })
+}
+
+/// Everything else can be made from it.
+pub(super) fn expect_a_log(path: &Path, differences: &[Difference]) -> Result<(), OpenError> {
+    let gone = differences.iter().find(|difference| difference.is_the_log() && difference.is_missing);
+    let Some(log) = gone else { return Ok(()) };
+    let problem =
+        format!("its {} is missing, and nothing can be made again without it: restore a backup", log.name);
     Err(OpenError::Refused { path: path.to_owned(), problem })
 }
 
 /// A table that was changed may no longer enforce what it did, or be of any use to the writer.
-fn expect_tables_as_made(path: &Path, db: &Connection) -> Result<(), OpenError> {
-    let sqlite = |error: rusqlite::Error| open_error(path, &error);
-    match schema::check(db).map_err(sqlite)?.first() {
+fn expect_tables_as_made(path: &Path, db: &Connection, differences: &[Difference]) -> Result<(), OpenError> {
+    match differences.first() {
         Some(changed) => Err(OpenError::Refused {
             path: path.to_owned(),
-            problem: format!(
-                "its {} {}: restore a backup",
-                changed.member.trim_start_matches("schema."),
-                changed.problem
-            ),
+            problem: format!("its {} {}: restore a backup", changed.name, changed.problem),
         }),
-        None => Statements::prepare(db).map(drop).map_err(sqlite),
+        None => Statements::prepare(db).map(drop).map_err(|error| open_error(path, &error)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Choices;
 use super::events::{at, effect, failure, interruption, owner, request};
 use crate::domain::call::Call;
-use crate::domain::command::{Claim, Command, Fail, Recover, Resolution, Resolve, Submit, Succeed};
+use crate::domain::command::{Claim, Command, Fail, Recover, Resolution, Resolve, Retry, Submit, Succeed};
 use crate::domain::decide::decide;
 use crate::domain::evolve::evolve;
 use crate::domain::json::parse;
@@ -47,7 +47,7 @@ fn is_other_request(call: &Call, command: &Command) -> bool {
 }
 
 fn command(choices: &mut Choices<'_>) -> Command {
-    let kind = choices.below(6);
+    let kind = choices.below(7);
     let at = at(choices);
     let attempt = u32::from(choices.below(5));
     let max_attempts = MAX_ATTEMPTS;
@@ -79,6 +79,7 @@ fn command(choices: &mut Choices<'_>) -> Command {
             interrupted: choices.flag().then_some(interrupted),
             max_attempts,
         }),
+        5 => Command::Retry(Retry { at, due: at.plus(Duration::from_secs(choices.below(3).into())) }),
         _ => {
             let outcome = match choices.below(3) {
                 0 => Resolution::Happened {

@@ -7,6 +7,7 @@ mod page;
 mod recover;
 mod report;
 mod resolve;
+mod retry;
 mod situations;
 mod states;
 mod submit;

@@ -21,7 +21,7 @@ type Row = (&'static str, &'static str, fn(&Call) -> Vec<Command>);
 
 /// Every row of every table.
 pub fn situations() -> Vec<Situation> {
-    let rows: [Row; 26] = [
+    let rows: [Row; 27] = [
         ("submit", "the same request", |_| vec![submit().into()]),
         ("submit", "another request", |_| {
             vec![Submit { request: Arc::new(other_request()), ..submit() }.into()]
@@ -98,6 +98,7 @@ pub fn situations() -> Vec<Situation> {
                 .flat_map(|attempt| Interruption::ALL.map(|cause| recover(*attempt, cause, REPLAY[0])));
             all.map(Into::into).collect()
         }),
+        ("retry", "at a due time", |_| vec![retry(LEASE_OVER).into()]),
         ("resolve", "it happened", |call| {
             let effect = owed(call);
             vec![resolve(Resolution::Happened { result: result(), effect }).into()]

@@ -116,7 +116,10 @@ pub fn loads() {
                 scope.spawn(move || asks(client, number, shared))
             })
             .collect();
-        for order in std::io::stdin().lines().map_while(Result::ok) {
+        let mut orders = std::io::stdin().lines().map_while(Result::ok);
+        loop {
+            // Nobody is left to give orders.
+            let Some(order) = orders.next() else { std::process::exit(1) };
             if let Some(acknowledged) = order.strip_prefix("reach ") {
                 shared.reaches(acknowledged.parse().expect("a number of answers"));
                 shared.says("reached");

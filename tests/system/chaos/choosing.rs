@@ -70,3 +70,17 @@ fn only_what_is_meant_is_counted() {
     }
     assert_eq!(numbers(&proxy, 5), [4]);
 }
+
+#[test]
+fn the_service_as_a_whole_is_hit_unless_a_path_is_named() {
+    let upstream = Upstream::answering(|_| ok("done"));
+    for (options, is_hit) in [(&[][..], true), (&["--path", "/pay"], false)] {
+        let proxy = Proxy::before(upstream.address, &[&["--mode", "drop-response"], options].concat());
+        let answer = proxy.client().talk(&request("OPTIONS", "*", &["Connection: close"], b""));
+        assert_eq!(answer.expect("it is closed, not reset").is_empty(), is_hit, "{options:?}");
+        assert_eq!(upstream.sees().head[0], "options * http/1.1");
+        let evidence = proxy.evidence();
+        let mode = if is_hit { "drop-response" } else { "pass" };
+        assert_eq!((&evidence["mode"], &evidence["path"]), (&mode.into(), &"*".into()));
+    }
+}

@@ -110,6 +110,32 @@ fn duplicate_request_on_one_connection_is_one_after_the_other() {
 }
 
 #[test]
+fn a_copy_that_found_no_connection_was_not_sent() {
+    // As a service does that closes after each answer.
+    let upstream = Upstream::answering(|_| {
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\ndone".to_vec()
+    });
+    let proxy =
+        Proxy::before(upstream.address, &["--mode", "duplicate-request", "--second", "same-connection"]);
+    let answer = proxy.client().talk(&post(b"once?")).expect("the proxy answers");
+    let answer = String::from_utf8_lossy(&answer);
+    let problem =
+        "of two copies, the first was answered with 200, the second not: upstream closed the connection";
+    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains(problem), "{answer}");
+    let mut told = told(&proxy.evidence());
+    assert!(told["problem"].as_str().is_some_and(|told| told.starts_with(problem)), "{told}");
+    for member in ["problem", "bytes"] {
+        told.as_object_mut().expect("a line is an object").remove(member);
+    }
+    let expected = json!({
+        "mode": "duplicate-request", "sent": 1, "upstream": [200], "client": "answer", "status": 502
+    });
+    assert_eq!(told, expected);
+    assert_eq!(upstream.sees().body, b"once?");
+    assert_eq!(upstream.seen(), []);
+}
+
+#[test]
 fn duplicate_request_on_two_connections_is_at_one_moment() {
     // Neither is answered before both are there.
     let barrier = std::sync::Barrier::new(2);

@@ -56,6 +56,27 @@ fn requests_and_answers_pass_whole_on_one_connection() {
 }
 
 #[test]
+fn each_side_is_spoken_to_in_the_way_that_concerns_it() {
+    let upstream = Upstream::answering(|_| {
+        b"HTTP/1.1 200 OK\r\nX-Own: Yes\r\nConnection: close\r\nContent-Length: 4\r\n\r\ndone".to_vec()
+    });
+    let proxy = Proxy::before(upstream.address, &["--mode", "pass"]);
+    let old = proxy.client().talk(b"GET /old HTTP/1.0\r\nX-Own: Yes\r\n\r\n").expect("the proxy answers");
+    let old = String::from_utf8(old).expect("text");
+    assert!(old.starts_with("HTTP/1.0 200 OK\r\n") && old.ends_with("\r\n\r\ndone"), "{old}");
+    assert!(old.contains("\r\nx-own: Yes\r\n") && old.contains("\r\ndate: "), "{old}");
+    let seen = upstream.sees();
+    assert_eq!((seen.head[0].as_str(), seen.header("x-own")), ("get /old http/1.1", Some("yes")));
+    assert_eq!(seen.header("host"), Some(upstream.address.to_string().as_str()));
+    // Upstream closes its connection after each answer; the client's stays.
+    let mut connection = Connection::open(proxy.address);
+    for _ in 0..2 {
+        let answer = connection.exchange(request("GET", "/", &[], b""));
+        assert_eq!((answer.text(), answer.header("connection")), ("done", None));
+    }
+}
+
+#[test]
 fn bodies_of_any_length_are_streamed() {
     // Longer than what is held in memory anywhere.
     const LONG: usize = 40 * 1024 * 1024;

@@ -1,5 +1,6 @@
 //! What is refused before anything happens: each time with the option's name, and nothing sent or stored.
 
+use super::script::{call, done_at_once, keys};
 use crate::harness::{Home, Listener, callonce, callonce_with};
 
 #[test]
@@ -126,4 +127,17 @@ fn malformed_requests_are_refused_with_the_place_and_not_sent() {
         assert!(!done.stderr.is_empty(), "{args:?}");
     }
     assert!(listener.requests().is_empty());
+}
+
+#[test]
+fn a_value_that_begins_with_a_dash_is_refused_with_the_way_to_write_it() {
+    for args in [&["call", "charge", "--key", "-x"][..], &["get", "--key", "-x"], &["log", "--key", "-x"]] {
+        let done = callonce(args);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{args:?}: {done:?}");
+        assert!(done.stderr.contains("'--key=-x'") && !done.stderr.contains("-- -x"), "{args:?}: {done:?}");
+    }
+    // The way it says: it is sent, and so it was taken for a key.
+    let listener = done_at_once();
+    let ended = call(&listener.base(), &["charge", "--arg", "amount=1", "--key=-x"]);
+    assert_eq!((ended.code, keys(&listener.requests())), (Some(0), vec![vec!["-x"]]), "{ended:?}");
 }

@@ -22,14 +22,19 @@ pub struct Proxy {
 impl Proxy {
     /// Before this address, on a free port, with further arguments.
     pub fn before(upstream: SocketAddr, args: &[&str]) -> Self {
+        Self::writing_to(Stdio::piped(), upstream, args)
+    }
+
+    /// The same with another stdout; its evidence is seen here only if that is a pipe of ours.
+    pub fn writing_to(stdout: Stdio, upstream: SocketAddr, args: &[&str]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.env_clear().args(["chaos", "proxy", "--listen", "127.0.0.1:0", "--upstream"]);
         command.arg(upstream.to_string()).args(args);
-        let mut process = Process::spawn(command, Stdio::piped());
-        let stdout = BufReader::new(process.child.stdout.take().expect("it is piped"));
+        let mut process = Process::spawn(command, stdout);
+        let stdout = process.child.stdout.take().map(BufReader::new);
         let (tell, evidence) = channel();
         std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
+            for line in stdout.into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
                 let line = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line}"));
                 let _ = tell.send(line);
             }
@@ -64,6 +69,11 @@ impl Proxy {
     /// What it has said so far, line by line.
     pub fn words(&self) -> Vec<String> {
         self.process.stderr.words()
+    }
+
+    /// Waits until it ends by itself.
+    pub fn exit(mut self) -> Exit {
+        self.process.exit()
     }
 
     /// Asks it to stop; how it ended, and the evidence that nobody has taken yet.

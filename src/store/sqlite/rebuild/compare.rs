@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator as _;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Rows, Statement};
 
@@ -19,6 +20,12 @@ use crate::store::verify::{Findings, check_counters};
 /// The effect of the call with this id.
 const EFFECT: &str = "SELECT effect_id, call_id, tool, amount, created_at FROM effects WHERE effect_id = ?1";
 
+/// Whether there is a row of the call with this id, wherever it is.
+const ROW: &str = "SELECT 1 FROM calls WHERE call_id = ?1";
+
+/// Whether the log has the call with this id.
+const BEGINNING: &str = "SELECT 1 FROM audit WHERE call_id = ?1 AND version = 1";
+
 /// Effects of calls that the log does not have.
 const STRANGE_EFFECTS: &str = "SELECT call_id FROM effects AS e WHERE NOT EXISTS \
      (SELECT 1 FROM audit WHERE call_id = 'c_' || substr(e.effect_id, 5) AND version = 1)";
@@ -26,7 +33,10 @@ const STRANGE_EFFECTS: &str = "SELECT call_id FROM effects AS e WHERE NOT EXISTS
 /// The tables as they are, read along.
 pub(super) struct Compare<'s> {
     db: &'s Connection,
+    /// At the row that is to be compared next.
     calls: Rows<'s>,
+    row: Statement<'s>,
+    beginning: Statement<'s>,
     effect: Statement<'s>,
     effects_met: i64,
     counters: BTreeMap<String, Value>,
@@ -49,11 +59,14 @@ impl Compare<'_> {
         let mut compare = Compare {
             db,
             calls: calls.query([]).map_err(sqlite)?,
+            row: db.prepare(ROW).map_err(sqlite)?,
+            beginning: db.prepare(BEGINNING).map_err(sqlite)?,
             effect: db.prepare(EFFECT).map_err(sqlite)?,
             effects_met: 0,
             counters,
             findings,
         };
+        compare.calls.advance().map_err(sqlite)?;
         let done = work(&mut compare)?;
         compare.rest().map_err(sqlite)?;
         drop(compare);
@@ -64,8 +77,9 @@ impl Compare<'_> {
 
     /// Rows that the log does not make.
     fn rest(&mut self) -> rusqlite::Result<()> {
-        while let Some(row) = self.calls.next()? {
+        while let Some(row) = self.calls.get() {
             self.findings.push(unmade("calls", cell(row.get_ref("call_id")?)));
+            self.calls.advance()?;
         }
         let effects: i64 = self.db.query_row("SELECT count(*) FROM effects", [], |row| row.get(0))?;
         if effects != self.effects_met {
@@ -81,6 +95,37 @@ impl Compare<'_> {
                 self.findings.push(Violation::new(Law::LogIsTruth, "effects", problem));
             }
         }
+        Ok(())
+    }
+
+    /// Compares the next row with the one that should be there. Where that is another call's, one row is missing, or too many,
+    /// or the two are in each other's place; the rows after them are not.
+    fn compare_call(&mut self, made: &CallRow<'_>) -> rusqlite::Result<()> {
+        let expected = made.cells();
+        let version = Version(made.state.version.cast_unsigned());
+        let broken = |column: &str, problem: String| {
+            let broken = Violation::new(Law::LogIsTruth, format!("calls{column}"), problem);
+            Violation { call: Some(made.fixed.call_id.to_string()), ..broken.at(version) }
+        };
+        while let Some(row) = self.calls.get() {
+            let found = cells::<{ CallRow::COLUMNS.len() }>(row, 0);
+            let in_place = found[0] == expected[0];
+            if !in_place && !self.row.exists([expected[0]])? {
+                break;
+            }
+            if !in_place && !self.beginning.exists([found[0]])? {
+                self.findings.push(unmade("calls", found[0]));
+                self.calls.advance()?;
+                continue;
+            }
+            let columns = if in_place { 0..expected.len() } else { 0..1 };
+            let columns = (&CallRow::COLUMNS[columns.clone()], &found[columns.clone()], &expected[columns]);
+            for (column, problem) in differences(columns.0, columns.1, columns.2) {
+                self.findings.push(broken(&format!(".{column}"), problem));
+            }
+            return self.calls.advance();
+        }
+        self.findings.push(broken("", "the row is missing".into()));
         Ok(())
     }
 
@@ -115,7 +160,7 @@ fn unmade(table: &'static str, call: Cell<'_>) -> Violation {
 
 impl Target for Compare<'_> {
     fn call(&mut self, row: &CallRow<'_>, effect: Option<&EffectRow<'_>>) -> Result<(), StoreError> {
-        compare_call(&mut self.calls, row, self.findings)
+        self.compare_call(row)
             .and_then(|()| self.compare_effect(row, effect))
             .map_err(|error| read_error(&error))
     }
@@ -125,31 +170,6 @@ impl Target for Compare<'_> {
         self.findings.merge(check_counters(&stored, counted));
         Ok(())
     }
-}
-
-/// Compares the next row of `calls` with the one that should be there.
-fn compare_call(rows: &mut Rows<'_>, made: &CallRow<'_>, findings: &mut Findings) -> rusqlite::Result<()> {
-    let version = Version(made.state.version.cast_unsigned());
-    let mut say = |column: &str, problem: String| {
-        let broken = Violation::new(Law::LogIsTruth, format!("calls{column}"), problem);
-        findings.push(Violation { call: Some(made.fixed.call_id.to_string()), ..broken.at(version) });
-    };
-    match rows.next()? {
-        None => say("", "the row is missing".into()),
-        Some(row) => {
-            let (found, expected) = (cells::<{ CallRow::COLUMNS.len() }>(row, 0), made.cells());
-            // From a row that is missing or too many, all that follow are out of place: told once for each, not by column.
-            let compared = if found[0] == expected[0] { 0..expected.len() } else { 0..1 };
-            for (column, problem) in differences(
-                &CallRow::COLUMNS[compared.clone()],
-                &found[compared.clone()],
-                &expected[compared],
-            ) {
-                say(&format!(".{column}"), problem);
-            }
-        }
-    }
-    Ok(())
 }
 
 fn select(table: &str, columns: &[&str]) -> String {

@@ -18,8 +18,10 @@ use super::error::{describe, open_error, read_error};
 use super::lock::Lock;
 use super::options::{DataLoss, OpenError, Options};
 use super::verify::Progress;
+use super::verify::schema;
 use super::{checkpoint, filesystem, migrate, open, paths, version};
 use crate::domain::id::Position;
+use crate::domain::law::Violation;
 use crate::store::StoreError;
 use crate::store::counters::Counter;
 use crate::store::rebuild::{Made, Rebuilt, Target};
@@ -66,7 +68,9 @@ pub fn rebuild(path: &Path, options: &Options, progress: &Progress<'_>) -> Resul
         }
     };
     let rebuilt = {
-        let mut target = Replace::begin(&transaction).map_err(|error| read_error(&error))?;
+        let differences = schema::differences(&transaction).map_err(|error| read_error(&error))?;
+        open::expect_a_log(&path, &differences)?;
+        let mut target = Replace::begin(&transaction, &differences).map_err(|error| read_error(&error))?;
         let rebuilt = run(&path, options, progress, half_way, &mut target)?;
         target.finish().map_err(|error| read_error(&error))?;
         rebuilt
@@ -97,6 +101,19 @@ pub fn compare(path: &Path, options: &Options, progress: &Progress<'_>) -> Resul
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let db = connection::open(&path, Role::Reader, options.busy_timeout).map_err(sqlite)?;
     let mut findings = Findings::default();
+    let differences = schema::differences(&db).map_err(|error| read_error(&error))?;
+    findings.extend(differences.iter().map(Violation::from));
+    if differences.iter().any(|difference| difference.is_table() && difference.is_missing) {
+        let unchecked = vec!["everything else, because a table is missing".into()];
+        return Ok(Rebuilt {
+            position: Position::START,
+            events: 0,
+            calls: 0,
+            effects: 0,
+            findings,
+            unchecked,
+        });
+    }
     let rebuilt =
         Compare::with(&db, &mut findings, |target| run(&path, options, progress, |_, _| {}, target))?;
     Ok(Rebuilt { findings, ..rebuilt })
@@ -148,6 +165,7 @@ fn run(
         calls: number(Counter::Calls),
         effects: number(Counter::Effects),
         findings: Findings::default(),
+        unchecked: vec![],
     })
 }
 

@@ -9,7 +9,7 @@ use crate::store::counters::Tally;
 use crate::store::projection::{CallRow, EffectRow};
 use crate::store::rebuild::Target;
 use crate::store::sqlite::error::read_error;
-use crate::store::sqlite::verify::schema;
+use crate::store::sqlite::verify::schema::Difference;
 
 /// The tables, emptied, and made again where somebody has dropped them. What becomes of it is up to the transaction it is done in.
 pub(super) struct Replace<'c> {
@@ -22,8 +22,8 @@ pub(super) struct Replace<'c> {
 }
 
 impl<'c> Replace<'c> {
-    pub(super) fn begin(db: &'c Connection) -> rusqlite::Result<Self> {
-        schema::repairs(db)?.iter().try_for_each(|repair| db.execute_batch(&repair.sql))?;
+    pub(super) fn begin(db: &'c Connection, differences: &[Difference]) -> rusqlite::Result<Self> {
+        differences.iter().filter_map(Difference::repair).try_for_each(|repair| db.execute_batch(&repair))?;
         let guards = lift_guards(db)?;
         db.execute_batch("DELETE FROM effects; DELETE FROM calls; DELETE FROM counters")?;
         Ok(Self {

@@ -29,6 +29,7 @@ use crate::domain::time::Timestamp;
 use crate::store::StoreError;
 use crate::store::counters::{Counter, Tally};
 use crate::store::verify::{Findings, Report, Terms, check_counters};
+use schema::Difference;
 use start::Start;
 use walk::Range;
 pub(super) use walk::{cell, cells};
@@ -65,8 +66,9 @@ pub fn verify(path: &Path, now: Option<Timestamp>, progress: &Progress<'_>) -> R
     let sqlite = |error: rusqlite::Error| open_error(&path, &error);
     let db = connection::open(&path, Role::Reader, BUSY_TIMEOUT).map_err(sqlite)?;
     let mut report = Report::default();
-    report.findings.extend(schema::check(&db).map_err(|error| read_error(&error))?);
-    if report.findings.first().iter().any(|broken| broken.member.starts_with(schema::TABLE)) {
+    let differences = schema::differences(&db).map_err(|error| read_error(&error))?;
+    report.findings.extend(differences.iter().map(Violation::from));
+    if differences.iter().any(Difference::is_table) {
         report.unchecked.push("everything else, because a table is not as it was made".into());
         return Ok(report);
     }

@@ -8,50 +8,58 @@ use rusqlite::Connection;
 use crate::domain::law::{Law, Violation};
 use crate::store::sqlite::migrate;
 
-/// How the member begins that names a table.
-pub(super) const TABLE: &str = "schema.table ";
-
-/// What differs from the schema that this program makes. More than it makes is nobody's business.
-pub(in crate::store::sqlite) fn check(db: &Connection) -> rusqlite::Result<Vec<Violation>> {
-    let found = objects(db)?;
-    let broken = made()?.into_iter().filter_map(|(name, sql)| {
-        let problem = match found.get(&name) {
-            Some(found) if *found == sql => return None,
-            Some(_) => "is not as it was made",
-            None => "is missing",
-        };
-        Some(Violation::new(Law::LogIsTruth, format!("schema.{name}"), problem))
-    });
-    Ok(broken.collect())
-}
-
-/// A part of the schema that is not as it was made, and can be made again.
-pub(in crate::store::sqlite) struct Repair {
+/// A table, index or trigger that is not as this program makes it.
+pub(in crate::store::sqlite) struct Difference {
     /// What it is and its name.
     pub(in crate::store::sqlite) name: String,
     /// What is wrong with it.
     pub(in crate::store::sqlite) problem: &'static str,
-    /// The statements that make it again.
-    pub(in crate::store::sqlite) sql: String,
+    pub(in crate::store::sqlite) is_missing: bool,
+    /// The statement that makes it.
+    sql: String,
 }
 
-/// Tables, indexes and triggers that are missing, and indexes and triggers that were changed; tables first, as the others
-/// need them. A table that was changed has rows, so it is nothing to be made again.
-pub(in crate::store::sqlite) fn repairs(db: &Connection) -> rusqlite::Result<Vec<Repair>> {
-    let found = objects(db)?;
-    let mut repairs = Vec::new();
-    for (name, sql) in made()? {
-        let (problem, sql) = match found.get(&name) {
-            None => ("is missing", sql),
-            Some(found) if *found != sql && !name.starts_with("table ") => {
-                ("is not as it was made", format!("DROP {name}; {sql}"))
-            }
-            Some(_) => continue,
-        };
-        repairs.push(Repair { name, problem, sql });
+impl Difference {
+    pub(in crate::store::sqlite) fn is_table(&self) -> bool {
+        self.name.starts_with("table ")
     }
-    repairs.sort_by_key(|repair| !repair.name.starts_with("table "));
-    Ok(repairs)
+
+    /// Whether it is the table that all others are made from.
+    pub(in crate::store::sqlite) fn is_the_log(&self) -> bool {
+        self.name == "table audit"
+    }
+
+    /// The statements that make it again; none for a table that was changed, for its rows would be lost.
+    pub(in crate::store::sqlite) fn repair(&self) -> Option<String> {
+        match (self.is_missing, self.is_table()) {
+            (true, _) => Some(self.sql.clone()),
+            (false, true) => None,
+            (false, false) => Some(format!("DROP {}; {}", self.name, self.sql)),
+        }
+    }
+}
+
+impl From<&Difference> for Violation {
+    fn from(difference: &Difference) -> Self {
+        Self::new(Law::LogIsTruth, format!("schema.{}", difference.name), difference.problem)
+    }
+}
+
+/// What differs from the schema that this program makes; tables first, as the others need them. More than it makes is
+/// nobody's business.
+pub(in crate::store::sqlite) fn differences(db: &Connection) -> rusqlite::Result<Vec<Difference>> {
+    let found = objects(db)?;
+    let differs = |(name, sql): (String, String)| {
+        let (is_missing, problem) = match found.get(&name) {
+            Some(found) if *found == sql => return None,
+            Some(_) => (false, "is not as it was made"),
+            None => (true, "is missing"),
+        };
+        Some(Difference { name, problem, is_missing, sql })
+    };
+    let mut differences: Vec<_> = made()?.into_iter().filter_map(differs).collect();
+    differences.sort_by_key(|difference| !difference.is_table());
+    Ok(differences)
 }
 
 /// Each object of the schema as this program makes it.

@@ -12,10 +12,18 @@ use super::evidence::{Given, Record, Witness};
 use super::mode::Silence;
 use super::socket::{Cutter, How};
 
-/// Whoever sent the request.
-pub(super) struct Client<W: Witness> {
+/// Whoever sent the request. Dropped when it has been given an answer, whose body is its own witness, or has gone.
+pub(super) struct Downstream<W: Witness> {
     pub(super) cutter: Cutter,
     pub(super) record: Arc<Record<W>>,
+}
+
+impl<W: Witness> Drop for Downstream<W> {
+    fn drop(&mut self) {
+        if !self.record.is_giving() {
+            self.record.left();
+        }
+    }
 }
 
 /// Why a client is answered by the proxy itself.
@@ -31,7 +39,7 @@ impl Refusal {
     }
 }
 
-impl<W: Witness> Client<W> {
+impl<W: Witness> Downstream<W> {
     /// What upstream answers.
     pub(super) fn give(&self, answer: Response<Incoming>) -> Response<ToClient<W>> {
         self.record.giving(answer.status().as_u16());
