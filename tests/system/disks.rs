@@ -78,13 +78,13 @@ fn a_folder_that_may_only_be_read_is_refused() {
 }
 
 /// A file system of a few megabytes, gone when the test is over.
-struct SmallDisk {
-    folder: tempfile::TempDir,
+pub struct SmallDisk {
+    pub folder: tempfile::TempDir,
 }
 
 impl SmallDisk {
     /// Nothing, and a word about it, where file systems cannot be mounted.
-    fn mount() -> Option<Self> {
+    pub fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let mut mount = Command::new("mount");
         let mounted =
@@ -97,7 +97,7 @@ impl SmallDisk {
     }
 
     /// Writes a file until not a byte more fits on the disk.
-    fn fill(&self) -> PathBuf {
+    pub fn fill(&self) -> PathBuf {
         let path = self.folder.path().join("filler");
         let mut file = File::create(&path).expect("there is space");
         let full = std::iter::repeat_with(|| file.write_all(&[0; 4096])).find_map(Result::err);

@@ -26,7 +26,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clap::Args;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::counters::Counters;
 use self::keys::Pattern;
@@ -43,6 +42,7 @@ use super::exit::{Exit, Failure};
 use super::output::{Output, complain, say};
 use super::progress;
 use super::serve::raise_file_limit;
+use super::signals::Endings;
 use crate::domain::id::ToolName;
 use crate::domain::json::Value;
 use crate::engine::clock::Stopwatch;
@@ -129,11 +129,11 @@ impl Bench {
         let body = self.body()?;
         raise_file_limit();
         // Before there is anything that would have to be removed.
-        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        let endings = Endings::catch();
         tokio::select! {
             exit = self.measure(body) => exit,
             // What is dropped with the measurement ends its server and removes its database.
-            () = any_of(signals) => Ok(Exit::Interrupted),
+            () = endings.first() => Ok(Exit::Interrupted),
         }
     }
 
@@ -313,19 +313,6 @@ fn spoiled(tally: &Tally) -> Failure {
 fn unchecked(failure: Failure) -> Failure {
     let message = format!("the load was sent, but what came of it cannot be checked: {}", failure.message);
     Failure::new(Exit::Open, message)
-}
-
-/// Waits for the first of these signals; one that cannot be caught ends the process as ever.
-async fn any_of(signals: [std::io::Result<Signal>; 3]) {
-    let mut signals = signals.map(Result::ok);
-    std::future::poll_fn(|context| {
-        let came = |signal: &mut Signal| signal.poll_recv(context).is_ready();
-        match signals.iter_mut().flatten().any(came) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
-        }
-    })
-    .await;
 }
 
 /// A part of a whole: above 0 and below 1.

@@ -91,7 +91,7 @@ fn make_durable(path: &Path, db: &Connection) -> Result<(), OpenError> {
 pub(super) const LOG: &str = "table audit";
 
 /// A table, index or trigger that is gone takes with it what it enforces, and nobody would notice.
-fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
+pub(super) fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
     let repairs = schema::repairs(db).map_err(|error| open_error(path, &error))?;
     let Some(first) = repairs.first() else { return Ok(()) };
     let problem = match repairs.iter().any(|repair| repair.name == LOG) {
@@ -126,7 +126,7 @@ pub(super) fn compare_with_head(
 }
 
 /// The event at `position`, or the last one.
-fn event_hash(db: &Connection, position: Option<Position>) -> rusqlite::Result<Option<Head>> {
+pub(super) fn event_hash(db: &Connection, position: Option<Position>) -> rusqlite::Result<Option<Head>> {
     use rusqlite::OptionalExtension as _;
     let position = position.map(|position| position.0.cast_signed());
     db.query_row(
