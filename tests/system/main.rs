@@ -7,6 +7,7 @@ mod disks;
 mod exclusivity;
 mod faults;
 mod harness;
+mod hostile;
 mod library;
 mod missing;
 mod neighbours;
