@@ -23,7 +23,7 @@ const MAX_LIMIT: usize = 500;
 /// as large as they may be, each client that is slow to read holds two, not 500.
 const PAGE_BYTES: usize = 1024 * 1024;
 /// How many calls are read at once, as long as nobody knows how large they are.
-const FIRST_PIECE: usize = 8;
+const FIRST_PIECE: usize = 2;
 /// How many calls are read at once at most: a short read transaction.
 const LARGEST_PIECE: usize = 128;
 
@@ -32,6 +32,7 @@ pub(super) async fn list<S: Store>(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let Asked { filter, limit, before } = Asked::read(query.as_deref().unwrap_or_default())?;
+    let _turn = app.pages.acquire().await;
     let mut page = Page { calls: vec![], bytes: 0, last: before };
     let more = loop {
         // One more than asked for tells whether there is another page.
