@@ -13,6 +13,7 @@ mod methods;
 mod metrics;
 mod mutations;
 mod naughty;
+mod places;
 mod timeline;
 mod tools;
 mod uploads;

@@ -15,6 +15,10 @@ use crate::engine::ids;
 
 /// How often requests become due.
 const TICK: Duration = Duration::from_millis(1);
+/// How long a load lasts before it is counted, once all are connected: in it, queues get as long as they will be.
+const WARM_UP: Duration = Duration::from_secs(2);
+/// How long all may take to connect.
+const CONNECTING: Duration = Duration::from_secs(20);
 /// What is read at once: every answer to a small call.
 const ANSWER: usize = 4096;
 
@@ -29,11 +33,20 @@ pub struct Outcome {
     pub refused: AtomicU64,
     /// Answered otherwise.
     pub other: AtomicU64,
-    /// Connections that ended, or were never made.
+    /// Connections that ended, or were not made.
     pub broken: AtomicU64,
+    /// Connections that were made.
+    connected: AtomicU64,
 }
 
 impl Outcome {
+    /// Forgets what was counted so far.
+    fn forget(&self) {
+        for counter in [&self.sent, &self.accepted, &self.refused, &self.other, &self.broken] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+
     fn count(&self, answer: &[u8]) {
         let status = answer.get(9..12);
         let refused = matches!(status, Some(b"429" | b"503"))
@@ -47,8 +60,8 @@ impl Outcome {
     }
 }
 
-/// Sends distinct small calls to `address`, `rate` a second, over so many connections, for so long. Returns what came of it, and
-/// how long it took.
+/// Sends distinct small calls to `address`, `rate` a second, over so many connections, for so long and a warm-up before it. Returns
+/// what came of it, and how long it was counted.
 ///
 /// # Errors
 /// If no thread or timer can be had.
@@ -66,11 +79,21 @@ pub fn run(
         let clients: Vec<_> = (0..connections)
             .map(|_| tokio::spawn(client(address, due.clone(), outcome.clone(), over.clone())))
             .collect();
-        let watch = Stopwatch::start();
         let mut ticks = tokio::time::interval(TICK);
-        let mut given = 0;
-        while watch.elapsed() < time {
+        let connecting = Stopwatch::start();
+        while outcome.connected.load(Ordering::Relaxed) < connections as u64
+            && connecting.elapsed() < CONNECTING
+        {
             ticks.tick().await;
+        }
+        let (watch, mut counted) = (Stopwatch::start(), None);
+        let mut given = 0;
+        while watch.elapsed() < WARM_UP + time {
+            ticks.tick().await;
+            if counted.is_none() && watch.elapsed() >= WARM_UP {
+                outcome.forget();
+                counted = Some(Stopwatch::start());
+            }
             let owed = (rate as f64 * watch.elapsed().as_secs_f64()) as u64;
             // Those that nobody was free to send are not piled up: the next second is as bad as this one, not worse.
             let room = (connections as u64).saturating_sub(due.available_permits() as u64);
@@ -78,7 +101,7 @@ pub fn run(
             given = owed;
         }
         over.store(true, Ordering::Relaxed);
-        let elapsed = watch.elapsed();
+        let elapsed = counted.map_or(time, |counted| counted.elapsed());
         for client in clients {
             client.abort();
         }
@@ -101,6 +124,7 @@ async fn converse(address: SocketAddr, due: &Semaphore, outcome: &Outcome) -> st
     const BODY: &str = r#"{"tool":"charge","args":{"amount":1}}"#;
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
+    outcome.connected.fetch_add(1, Ordering::Relaxed);
     let mut answer = [0; ANSWER];
     loop {
         due.acquire().await.map_err(std::io::Error::other)?.forget();
