@@ -6,6 +6,7 @@ mod bench;
 mod call;
 mod chaos;
 mod config;
+mod doctor;
 mod exit;
 mod get;
 mod harm;
@@ -57,6 +58,7 @@ enum Command {
     Rebuild(rebuild::Rebuild),
     Chaos(chaos::Chaos),
     Bench(bench::Bench),
+    Doctor(doctor::Doctor),
 }
 
 /// One thread fewer than there are cores, because the writer of the store, which every call waits for, needs one to itself.
@@ -111,6 +113,7 @@ where
             Command::Rebuild(rebuild) => rebuild.run().await,
             Command::Chaos(chaos) => chaos.run().await,
             Command::Bench(bench) => bench.run().await,
+            Command::Doctor(doctor) => doctor.run().await,
         }
     });
     match done {

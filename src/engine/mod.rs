@@ -52,9 +52,13 @@ pub use resolve::{Outcome, Settlement};
 pub use submit::{Submission, Submitted};
 pub use wait::Until;
 
-/// How many submits may be under way at once before new ones are refused: several full batches of the writer, so that
-/// a queue can form but an answer never waits behind more than a fraction of a second of work.
+/// How many submits may be under way at once: several full batches of the writer, so that a queue can form but an answer
+/// never waits behind more than a fraction of a second of work.
 pub const MAX_SUBMITS: usize = 4096;
+/// How long a submit waits for its turn before it is refused. To refuse one costs a third of what it costs to accept it, so
+/// clients that come again at once would take the server from those it could serve; this way each comes back so seldom that
+/// little is lost. In that time the server accepts more than the connections that it lets in can ask for.
+pub const SUBMIT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What an engine is set up with.
 #[derive(Debug, Clone)]
@@ -69,8 +73,10 @@ pub struct Settings {
     pub time_limit: Duration,
     /// How many attempts a call may have.
     pub max_attempts: u32,
-    /// How many submits may be under way at once; the next ones are refused as overloaded.
+    /// How many submits may be under way at once; the next ones wait for their turn.
     pub max_submits: usize,
+    /// How long they wait, before they are refused as overloaded.
+    pub submit_patience: Duration,
     /// Where the time comes from.
     pub clock: Clock,
     /// Where to die on purpose; nowhere, unless armed.
@@ -86,6 +92,7 @@ impl Default for Settings {
             time_limit: DEFAULT_TIME_LIMIT,
             max_attempts: DEFAULT_MAX_ATTEMPTS,
             max_submits: MAX_SUBMITS,
+            submit_patience: SUBMIT_PATIENCE,
             clock: Clock::System,
             crash: CrashPoints::default(),
         }

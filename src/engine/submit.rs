@@ -90,7 +90,8 @@ impl<S: Store> Engine<S> {
         submission: Submission,
         follow: Follow,
     ) -> Result<(Submitted, Option<Subscription>), EngineError> {
-        let Ok(permit) = self.inner.submits.clone().try_acquire_owned() else {
+        let turn = self.inner.submits.clone().acquire_owned();
+        let Ok(Ok(permit)) = tokio::time::timeout(self.inner.settings.submit_patience, turn).await else {
             self.inner.observer.observe(&Happening::Overloaded);
             return Err(EngineError::Overloaded);
         };

@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::body::BodyError;
+use super::framing::FramingError;
 use super::host::HostError;
 use super::idempotency_key::KeyError;
 use super::prefer::PreferError;
@@ -244,6 +245,13 @@ impl From<PreferError> for ApiError {
 impl From<HostError> for ApiError {
     fn from(error: HostError) -> Self {
         Self::bad_request(error.to_string())
+    }
+}
+
+impl From<FramingError> for ApiError {
+    fn from(error: FramingError) -> Self {
+        // Whatever follows may be meant as something else.
+        Self::bad_request(error.to_string()).closing()
     }
 }
 

@@ -35,6 +35,9 @@ pub const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// What all bodies that are still arriving may hold together, beyond [`SMALL_BODY_BYTES`] each. Without it, 12,000
 /// slow uploads would hold 12 GB.
 pub const BODY_MEMORY_BYTES: usize = 256 * 1024 * 1024;
+/// Pages of calls that are made at one time. A page takes the threads milliseconds, where a call takes them microseconds: fifty
+/// clients who each ask for one would else all be served before the next call. The rest wait their turn.
+pub const PAGES_AT_ONCE: usize = 2;
 
 /// The limits of one server. [`Limits::default`] is what `serve` uses; tests shorten them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

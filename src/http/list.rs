@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::answer::json;
 use super::error::ApiError;
@@ -12,25 +13,69 @@ use super::router::App;
 use super::wire::{CallView, ListView};
 use crate::domain::call::Status;
 use crate::domain::id::{CallId, ClientId, ToolName};
-use crate::engine::{Filter, Store};
+use crate::engine::{Filter, Snapshot, Store};
 
 /// How many calls a page holds if nothing is said.
 const DEFAULT_LIMIT: usize = 50;
-/// How many calls a page holds at most: a short read transaction, an answer of a few hundred kilobytes.
+/// How many calls a page holds at most.
 const MAX_LIMIT: usize = 500;
+/// How long a page gets, in bytes, before it ends with the call that it is at: 500 usual calls are shorter, and of calls that are
+/// as large as they may be, each client that is slow to read holds two, not 500.
+const PAGE_BYTES: usize = 1024 * 1024;
+/// How many calls are read at once, as long as nobody knows how large they are.
+const FIRST_PIECE: usize = 2;
+/// How many calls are read at once at most: a short read transaction.
+const LARGEST_PIECE: usize = 128;
 
 pub(super) async fn list<S: Store>(
     State(app): State<App<S>>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let Asked { filter, limit, before } = Asked::read(query.as_deref().unwrap_or_default())?;
-    // One more than asked for tells whether there is another page.
-    let mut calls = app.engine.list(&filter, before, limit + 1).await?;
-    let more = calls.len() > limit;
-    calls.truncate(limit);
-    let last = calls.last().and_then(|snapshot| snapshot.call.request()).map(|request| request.call_id);
-    let next_cursor = last.filter(|_| more).map(|id| id.to_string());
-    Ok(json(&ListView { calls: calls.iter().map(CallView::of).collect(), next_cursor }))
+    let _turn = app.pages.acquire().await;
+    let mut page = Page { calls: vec![], bytes: 0, last: before };
+    let more = loop {
+        // One more than asked for tells whether there is another page.
+        let piece = page.next_piece().min(limit + 1 - page.calls.len());
+        let calls = app.engine.list(&filter, page.last, piece).await?;
+        let is_last = calls.len() < piece;
+        let left_out = calls.into_iter().any(|call| !page.takes(&call, limit));
+        if left_out || is_last {
+            break left_out;
+        }
+    };
+    let next_cursor = page.last.filter(|_| more).map(|id| id.to_string());
+    Ok(json(&ListView { calls: page.calls, next_cursor }))
+}
+
+/// A page as it grows.
+struct Page {
+    calls: Vec<Box<RawValue>>,
+    bytes: usize,
+    /// The call that it goes to.
+    last: Option<CallId>,
+}
+
+impl Page {
+    /// How many calls of the size that they had so far there is still room for.
+    fn next_piece(&self) -> usize {
+        match self.bytes / self.calls.len().max(1) {
+            0 => FIRST_PIECE,
+            usual => (PAGE_BYTES.saturating_sub(self.bytes) / usual).clamp(1, LARGEST_PIECE),
+        }
+    }
+
+    /// Takes in this call, unless the page is full.
+    fn takes(&mut self, snapshot: &Snapshot, limit: usize) -> bool {
+        if self.calls.len() == limit || self.bytes >= PAGE_BYTES {
+            return false;
+        }
+        let call = to_raw_value(&CallView::of(snapshot)).expect("our own views are always JSON");
+        self.bytes += call.get().len();
+        self.calls.push(call);
+        self.last = snapshot.call.request().map(|request| request.call_id);
+        true
+    }
 }
 
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`accept`] | which connections are let in, what happens when too many come, how serving ends |
 //! | `connection` | how long a client may take over each step of an exchange, on one connection |
+//! | [`framing`] | is it clear where the request ends? |
 //! | [`host`] | was this request meant for a server that speaks HTTP/1.1? |
 //! | [`router`] | which handler is it for? |
 //! | [`body`] | is the body here, in time, and small enough? |
@@ -27,6 +28,7 @@ mod connection;
 mod content_type;
 pub mod error;
 pub mod etag;
+pub mod framing;
 mod health;
 pub mod host;
 pub mod idempotency_key;

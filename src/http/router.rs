@@ -8,11 +8,12 @@ use axum::http::{HeaderValue, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::body::BodyReader;
 use super::error::{ApiError, Kind};
-use super::limits::Limits;
+use super::limits::{Limits, PAGES_AT_ONCE};
 use super::metrics::Metrics;
 use super::{health, list, metrics, read, resolve, stats, submit, timeline};
 use crate::engine::{Engine, Store};
@@ -22,17 +23,25 @@ pub(super) struct App<S: Store> {
     pub(super) engine: Engine<S>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) bodies: Arc<BodyReader>,
+    /// A permit for each page of calls that may be made at this moment.
+    pub(super) pages: Arc<Semaphore>,
 }
 
 impl<S: Store> Clone for App<S> {
     fn clone(&self) -> Self {
-        Self { engine: self.engine.clone(), metrics: self.metrics.clone(), bodies: self.bodies.clone() }
+        Self {
+            engine: self.engine.clone(),
+            metrics: self.metrics.clone(),
+            bodies: self.bodies.clone(),
+            pages: self.pages.clone(),
+        }
     }
 }
 
 /// The whole API over `engine`.
 pub fn router<S: Store>(engine: Engine<S>, metrics: Arc<Metrics>, limits: Limits) -> Router {
-    let app = App { engine, metrics, bodies: Arc::new(BodyReader::new(limits)) };
+    let pages = Arc::new(Semaphore::new(PAGES_AT_ONCE));
+    let app = App { engine, metrics, bodies: Arc::new(BodyReader::new(limits)), pages };
     Router::new()
         .route(
             "/v1/tool-calls",

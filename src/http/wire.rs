@@ -224,9 +224,9 @@ pub fn query_url(id: CallId) -> String {
 
 /// Some calls, and where to go on.
 #[derive(Debug, Serialize)]
-pub struct ListView<'a> {
-    /// Newest first.
-    pub calls: Vec<CallView<'a>>,
+pub struct ListView {
+    /// Each as a [`CallView`] is written, newest first.
+    pub calls: Vec<Box<RawValue>>,
     /// Opaque; nothing if these were the last.
     pub next_cursor: Option<String>,
 }

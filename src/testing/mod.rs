@@ -4,6 +4,7 @@ pub mod app;
 pub mod faulty_store;
 pub mod fuzz;
 pub mod given;
+pub mod hostile;
 pub mod json_texts;
 pub mod many_calls;
 pub mod random_calls;

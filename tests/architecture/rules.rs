@@ -21,7 +21,7 @@ const CLOCKS: &[&str] = &["SystemTime::now", "Instant::now"];
 pub const ANY: &[&str] = &["*"];
 
 /// One rule a folder.
-pub const RULES: [Rule; 13] = [
+pub const RULES: [Rule; 14] = [
     Rule {
         folder: "src/domain/",
         ours: &[],
@@ -148,6 +148,13 @@ pub const RULES: [Rule; 13] = [
             "tokio",
         ],
         never: &["crate::store"],
+    },
+    // Looks at the machine from outside of a store that is open.
+    Rule {
+        folder: "src/cli/doctor/",
+        ours: &["domain", "engine", "http", "store"],
+        crates: &["clap", "hdrhistogram", "humantime", "rustix", "serde", "serde_json", "tokio"],
+        never: &["crate::store::sqlite::SqliteStore"],
     },
     Rule { folder: "src/testing/", ours: &["domain", "engine", "http", "store"], crates: ANY, never: &[] },
     // A witness and a judge that share no code with the accused.

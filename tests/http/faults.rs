@@ -1,6 +1,7 @@
 //! When the store or a tool breaks, is the client told the kind and nothing more, and does all go on afterwards?
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use callonce::engine::{Settings, StoreError};
 use callonce::store::memory::MemoryStore;
@@ -91,7 +92,7 @@ fn a_store_that_cannot_read_shows_nothing_wrong() {
 #[test]
 fn with_too_much_under_way_a_request_is_sent_back_before_anything_is_written() {
     const LIMIT: usize = 3;
-    let settings = Settings { max_submits: LIMIT, ..Settings::default() };
+    let settings = Settings { max_submits: LIMIT, submit_patience: Duration::ZERO, ..Settings::default() };
     let (app, faults) = start(Setup { settings, ..Setup::default() });
     let known = settle(&app, "known", CHARGE);
     let arrived = faults.arrived();
@@ -122,6 +123,35 @@ fn with_too_much_under_way_a_request_is_sent_back_before_anything_is_written() {
     }
     refused(&app.get("/v1/tool-calls/by-key/more", &[]), 404, "not_found");
     settle(&app, "more", CHARGE);
+}
+
+#[test]
+fn a_request_waits_for_its_turn_rather_than_be_sent_back() {
+    // Longer than any test may take: what is accepted here was not refused and sent again.
+    let patience = Duration::from_secs(3600);
+    let settings = Settings { max_submits: 1, submit_patience: patience, ..Settings::default() };
+    let (app, faults) = start(Setup { settings, ..Setup::default() });
+    let arrived = faults.arrived();
+    faults.stall();
+    let send = |key: &str| {
+        let mut connection = app.connect();
+        let key = format!("Idempotency-Key: {key}");
+        let headers = [key.as_str(), "Content-Type: application/json"];
+        connection.send(request("POST", "/v1/tool-calls", &headers, CHARGE.as_bytes()));
+        connection
+    };
+    let mut first = send("first");
+    app.wait_for(faults.wait_for_arrivals(arrived + 1));
+    let mut waiting: Vec<_> = ["a", "b", "c"].map(send).into();
+    // Who only looks need not wait, and is answered after those were read.
+    assert_eq!(app.get("/livez", &[]).status, 200);
+    assert_eq!(faults.arrived(), arrived + 1, "one at a time");
+    faults.release();
+    accepted(&first.answer());
+    for connection in &mut waiting {
+        accepted(&connection.answer());
+    }
+    assert!(app.get("/metrics", &[]).text().contains("\ncallonce_overloads_total 0\n"));
 }
 
 #[test]

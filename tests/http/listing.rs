@@ -44,6 +44,31 @@ fn a_list_shows_each_call_as_it_is_shown_alone() {
 }
 
 #[test]
+fn a_page_of_large_calls_ends_early_and_the_next_one_goes_on() {
+    let app = App::start();
+    let note = "x".repeat(400_000);
+    let sent: Vec<_> = (0..8).map(|number| format!("k{number}")).collect();
+    for key in &sent {
+        settle(&app, key, &format!(r#"{{"tool":"sleep","args":{{"note":"{note}"}}}}"#));
+    }
+    settle(&app, "small", r#"{"tool":"sleep","args":{}}"#);
+    let (mut listed, mut pages, mut query) = (vec![], vec![], "?limit=500".to_owned());
+    loop {
+        let (keys, next) = page(&app, &query);
+        pages.push(keys.len());
+        listed.extend(keys);
+        let Some(next) = next else { break };
+        query = format!("?limit=500&cursor={next}");
+    }
+    // A page is full once it has reached a mebibyte.
+    assert_eq!(pages, [4, 3, 2]);
+    listed.reverse();
+    assert_eq!(listed, [sent, vec!["small".to_owned()]].concat());
+    let (keys, next) = page(&app, "?limit=2");
+    assert_eq!((keys.len(), next.is_some()), (2, true));
+}
+
+#[test]
 fn filters_let_through_what_they_name_and_can_be_joined() {
     let app = App::start_with(setup_with(Arc::new(Unsure)));
     settle(&app, "charged", r#"{"tool":"charge","args":{"amount":1},"client_id":"a"}"#);

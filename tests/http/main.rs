@@ -13,6 +13,7 @@ mod methods;
 mod metrics;
 mod mutations;
 mod naughty;
+mod places;
 mod resolving;
 mod timeline;
 mod tools;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{accepted, calls, found, settle, text};
 
 /// Texts that mean something to a shell, a database, a browser, a template, a file system, or a careless comparison.
-const TEXTS: &[&str] = &[
+pub const TEXTS: &[&str] = &[
     "'",
     "\"",
     "`",

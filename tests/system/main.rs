@@ -8,6 +8,7 @@ mod exclusivity;
 mod faults;
 mod full;
 mod harness;
+mod hostile;
 mod library;
 mod missing;
 mod neighbours;

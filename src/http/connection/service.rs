@@ -16,6 +16,7 @@ use tower::Service as _;
 
 use super::phase::Progress;
 use crate::http::error::ApiError;
+use crate::http::framing::check_framing;
 use crate::http::host::check_host;
 
 /// The application, as one connection sees it.
@@ -32,8 +33,10 @@ impl hyper::service::Service<Request<Incoming>> for Service {
     fn call(&self, request: Request<Incoming>) -> Answer {
         let progress = Arc::clone(&self.progress);
         progress.requested(!request.body().is_end_stream());
-        let source = match check_host(request.version(), request.headers()) {
-            Err(error) => Source::Refused(Some(ApiError::from(error).into_response())),
+        let (version, headers) = (request.version(), request.headers());
+        let framed = check_framing(headers).map_err(ApiError::from);
+        let source = match framed.and_then(|()| check_host(version, headers).map_err(ApiError::from)) {
+            Err(refusal) => Source::Refused(Some(refusal.into_response())),
             Ok(()) => {
                 let request = request.map(|inner| Watched { inner, progress: Arc::clone(&progress) });
                 Source::App(self.app.clone().call(request))

@@ -17,6 +17,7 @@ mod checkpoint;
 mod connection;
 mod due;
 mod error;
+pub mod examine;
 mod filesystem;
 mod head;
 mod head_keeper;

@@ -107,7 +107,7 @@ fn make_durable(path: &Path, db: &Connection, reserve: &mut Reserve) -> Result<(
 }
 
 /// A table, index or trigger that is gone takes with it what it enforces, and nobody would notice.
-fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
+pub(super) fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), OpenError> {
     let sqlite = |error: rusqlite::Error| open_error(path, &error);
     let differences = schema::differences(db).map_err(sqlite)?;
     expect_a_log(path, &differences)?;
@@ -156,7 +156,7 @@ pub(super) fn compare_with_head(
 }
 
 /// The event at `position`, or the last one.
-fn event_hash(db: &Connection, position: Option<Position>) -> rusqlite::Result<Option<Head>> {
+pub(super) fn event_hash(db: &Connection, position: Option<Position>) -> rusqlite::Result<Option<Head>> {
     use rusqlite::OptionalExtension as _;
     let position = position.map(|position| position.0.cast_signed());
     db.query_row(

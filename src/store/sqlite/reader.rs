@@ -123,8 +123,11 @@ async fn ask<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let (answer, answered) = oneshot::channel();
     let read = Box::new(move |reads: &Reads| {
-        // A caller that stopped waiting needs no answer, and nothing was changed for it.
-        let _ = answer.send(read(reads));
+        // A caller that stopped waiting needs no answer: clients that ask for page after page and go would keep the thread
+        // from those who wait. If it stops meanwhile, nothing was changed for it.
+        if !answer.is_closed() {
+            let _ = answer.send(read(reads));
+        }
     });
     let closed = || StoreError::Unavailable("it is closed".into());
     queue.send(Message::Read(read)).await.map_err(|_| closed())?;
@@ -174,5 +177,39 @@ fn serve(queue: &Mutex<mpsc::Receiver<Message>>, reads: &Reads) {
             Some(Message::Read(read)) => drop(catch_unwind(AssertUnwindSafe(|| read(reads)))),
             Some(Message::Stop) | None => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future as _;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::store::sqlite::{Options, SqliteStore};
+
+    #[tokio::test]
+    async fn a_read_that_nobody_waits_for_any_more_is_not_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("calls.db"), Options::default()).unwrap();
+        let long = store.reader().long;
+        let mut context = Context::from_waker(Waker::noop());
+        let (go_on, waits) = std::sync::mpsc::channel::<()>();
+        // Keeps the only thread of its kind busy until the test has changed its mind.
+        let mut first = Box::pin(ask(&long, move |_| Ok(waits.recv().is_ok())));
+        assert!(first.as_mut().poll(&mut context).is_pending());
+        let done = Arc::new(AtomicBool::new(false));
+        let noted = done.clone();
+        let mut abandoned = Box::pin(ask(&long, move |_| {
+            noted.store(true, Ordering::SeqCst);
+            Ok(())
+        }));
+        assert!(abandoned.as_mut().poll(&mut context).is_pending());
+        drop(abandoned);
+        go_on.send(()).unwrap();
+        assert_eq!(first.await, Ok(true));
+        assert_eq!(ask(&long, |_| Ok(7)).await, Ok(7), "what comes after it is done");
+        assert!(!done.load(Ordering::SeqCst));
     }
 }

@@ -2,6 +2,7 @@
 
 mod benching;
 mod calling;
+mod doctoring;
 mod doubting;
 mod following;
 mod harming;
