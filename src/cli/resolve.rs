@@ -1,6 +1,6 @@
 //! `callonce resolve`: somebody knows what became of a held call.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 
 use super::exit::{Exit, Failure};
 use super::output::{Output, emit_object};
-use super::source::{Named, Source, raw};
+use super::source::{Named, Opened, Server, raw};
 use crate::domain::id::{CallId, IdemKey};
 use crate::domain::json::{self, Canonical};
 use crate::engine::tools::Registry;
@@ -53,8 +53,11 @@ pub(super) struct Resolve {
     /// Who says so.
     #[arg(long, value_name = "NAME", env = "USER", default_value = "operator")]
     who: String,
+    /// Settle it in this file, whose server is stopped; what is to run again runs at the next start.
+    #[arg(long, value_name = "FILE", conflicts_with = "base")]
+    db: Option<PathBuf>,
     #[command(flatten)]
-    source: Source,
+    server: Server,
     #[command(flatten)]
     output: Output,
 }
@@ -79,9 +82,9 @@ impl Resolve {
             (None, Some(key)) => Named::Key(key),
             (None, None) => return Err(Failure::new(Exit::Usage, "name a call by its ID or by --key")),
         };
-        let resolved = match self.source.database() {
+        let resolved = match &self.db {
             Some(database) => in_file(database, &named, settlement).await?,
-            None => self.source.open()?.resolve(&named, body).await?,
+            None => Opened::Base(self.server.open()?).resolve(&named, body).await?,
         };
         emit_object(&resolved, self.output.output)?;
         Ok(Exit::Done)

@@ -6,9 +6,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::exit::{Exit, Failure};
 
-/// What asks a command to end that cleans up after itself; the last comes from a terminal that is closed.
-pub(super) const ENDING: [SignalKind; 3] =
-    [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+/// What asks a command to end that cleans up after itself; the last two come from a terminal, where
+/// somebody presses Ctrl-\ or that is closed.
+pub(super) const ENDING: [SignalKind; 4] =
+    [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::hangup()];
 
 /// Signals that no longer end the process, but are waited for.
 pub(super) struct Signals(Vec<Signal>);

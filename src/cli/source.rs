@@ -1,6 +1,6 @@
 //! Where a command looks: a database file, read beside a running server, or the server itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -67,11 +67,6 @@ impl Server {
 }
 
 impl Source {
-    /// The file that was named, if it is one.
-    pub(super) fn database(&self) -> Option<&Path> {
-        self.db.as_deref()
-    }
-
     pub(super) fn open(&self) -> Result<Opened, Failure> {
         match &self.db {
             Some(path) => Ok(Opened::Db(SqliteReader::open(path)?)),

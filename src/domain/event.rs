@@ -192,6 +192,14 @@ impl Event {
         }
     }
 
+    /// Whether it says how an attempt ended, and not that anything is to begin.
+    pub const fn is_report(&self) -> bool {
+        match self {
+            Self::Succeeded { .. } | Self::Failed { .. } | Self::Recover { .. } => true,
+            Self::Created { .. } | Self::Claimed { .. } | Self::RetryReset { .. } => false,
+        }
+    }
+
     /// Who it comes from, where that can vary.
     pub fn by(&self) -> Option<&Verdict> {
         match self {

@@ -52,7 +52,10 @@ impl<S: Store> Engine<S> {
         let result = self.inner.store.append(before, events.clone()).await;
         match &result {
             Ok(after) => {
-                self.store_works(Access::Write);
+                // A report may have found room in the space that is kept for it, where there is none for anything new.
+                if !events.first().is_some_and(Event::is_report) {
+                    self.store_works(Access::Write);
+                }
                 if let Some(request) = after.call.request() {
                     let (call_id, events) = (request.call_id, events.as_slice());
                     self.inner.observer.observe(&Happening::Appended {

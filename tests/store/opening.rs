@@ -141,13 +141,27 @@ async fn a_database_with_a_changed_table_is_refused() {
     }
 }
 
+/// With it a call could succeed and its effect be nowhere.
+#[tokio::test]
+async fn a_trigger_that_is_none_of_ours_is_refused_and_dropped_by_a_rebuild() {
+    let place = Place::new();
+    created(&place.open(), 1).await;
+    let trigger = "CREATE TRIGGER \"a \"\"b\"\" c\" BEFORE INSERT ON effects BEGIN SELECT RAISE(IGNORE); END";
+    place.meddler().execute_batch(trigger).unwrap();
+    let problem = place.refusal();
+    assert!(refused(&problem).contains("trigger a \"b\" c is none of this program's"), "{problem}");
+    rebuild::rebuild(&place.database(), &Options::default(), &|_, _| {}).unwrap();
+    drop(place.open());
+}
+
 #[tokio::test]
 async fn a_database_without_its_log_is_beyond_repair() {
     let place = Place::new();
     created(&place.open(), 1).await;
     place.meddler().execute_batch("DROP TABLE audit").unwrap();
     let problem = place.refusal();
-    assert!(problem.to_string().contains("audit"), "{problem}");
+    assert!(refused(&problem).contains("table audit is missing"), "{problem}");
+    assert!(problem.to_string().contains("restore a backup"), "{problem}");
 }
 
 #[tokio::test]

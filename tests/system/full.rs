@@ -99,6 +99,27 @@ fn a_server_that_is_killed_on_a_full_disk_starts_there_again() {
     assert_eq!(server.stop().code, Some(0));
 }
 
+#[test]
+fn a_server_that_was_stopped_starts_on_a_full_disk_too() {
+    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let database = disk.folder().join("calls.db");
+    let server = Start::on(&database).server();
+    let before = server.client().settle("before", CHARGE);
+    assert_eq!(server.stop().code, Some(0));
+    let filler = disk.fill();
+
+    let server = Start::on(&database).server();
+    let client = server.client();
+    assert_eq!(client.by_key("before").body, before.body);
+    let (accepted, key, _) = until_refused(&client, "k");
+    std::fs::remove_file(filler).expect("it is ours");
+    for key in accepted.iter().chain([&key]) {
+        assert_eq!(client.settle(key, CHARGE).text("status"), "succeeded");
+    }
+    Db::open(&database).keeps_the_laws();
+    assert_eq!(server.stop().code, Some(0));
+}
+
 /// Fills of one disk, one after the other; more with `CALLONCE_SURVIVAL_FILLS`.
 const FILLS: usize = 10;
 /// Clients that send at once.
@@ -193,6 +214,11 @@ fn a_disk_that_fills_up_under_load_loses_nothing() {
                     disk.fill();
                     return None;
                 }
+                assert_eq!(
+                    client.get("/readyz").status,
+                    503,
+                    "what is recorded in the space kept aside is no sign of room"
+                );
                 assert_eq!(client.by_key(&key).status, 404);
                 (Db::open(&database).count(CLAIMED) == claimed).then_some(())
             });

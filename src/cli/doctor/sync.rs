@@ -13,6 +13,7 @@ use serde_json::json;
 use super::check::Check;
 use crate::cli::exit::Exit;
 use crate::engine::clock::Stopwatch;
+use crate::engine::ids;
 
 const NAME: &str = "fsync latency";
 /// The columns of what was measured, for people.
@@ -161,13 +162,9 @@ struct Probe {
 impl Probe {
     fn beside(database: &Path) -> io::Result<Self> {
         let mut name = database.as_os_str().to_owned();
-        name.push("-doctor");
+        name.push(format!("-doctor-{}", ids::key()));
         let path = PathBuf::from(name);
-        // What a killed one left behind; and what somebody else put there is never followed or overwritten.
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        // A name that nobody else has, so that nothing of anybody is followed, overwritten or removed.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         Ok(Self { path, file })
     }
@@ -175,7 +172,6 @@ impl Probe {
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        // Gone already, if a second one ran beside this.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -215,12 +211,13 @@ mod tests {
         let listed = || std::fs::read_dir(folder.path()).unwrap().count();
         let check = check(&database, &AtomicBool::new(false));
         assert_eq!((check.figures.unwrap().as_array().unwrap().len(), listed()), (4, 0));
-        // A leftover is replaced, and a link is not followed.
+        // Whatever lies there already is somebody else's.
         let other = folder.path().join("other");
         std::fs::write(&other, "precious").unwrap();
         std::os::unix::fs::symlink(&other, folder.path().join("calls.db-doctor")).unwrap();
+        std::fs::write(folder.path().join("calls.db-doctor-1"), "precious").unwrap();
         let stopped = super::check(&database, &AtomicBool::new(true));
-        assert_eq!((stopped.state, listed()), (State::Warning, 1));
+        assert_eq!((stopped.state, listed()), (State::Warning, 3));
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "precious");
     }
 }

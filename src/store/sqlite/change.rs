@@ -40,10 +40,7 @@ impl Change {
             call_id,
             checksum,
             moves: counters::moves(&before.call, &after.call),
-            reports: match first.event {
-                Event::Succeeded { .. } | Event::Failed { .. } | Event::Recover { .. } => true,
-                Event::Created { .. } | Event::Claimed { .. } | Event::RetryReset { .. } => false,
-            },
+            reports: first.event.is_report(),
             entries,
             after,
         }))

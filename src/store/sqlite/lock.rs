@@ -5,6 +5,7 @@
 //! stays, because removing it would let two servers lock two files of one name.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind::{QuotaExceeded, StorageFull};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,8 +53,11 @@ impl Lock {
             }
             tries += 1;
         }
-        file.set_len(0).and_then(|()| writeln!(file, "{holder}")).map_err(storage)?;
-        Ok(Self { file })
+        match file.set_len(0).and_then(|()| writeln!(file, "{holder}")) {
+            // The name is a courtesy, and a server that was stopped has to start on a full disk, too.
+            Err(error) if !matches!(error.kind(), StorageFull | QuotaExceeded) => Err(storage(error)),
+            Ok(()) | Err(_) => Ok(Self { file }),
+        }
     }
 }
 

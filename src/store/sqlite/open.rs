@@ -46,8 +46,8 @@ pub(super) fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenErr
         }
     })?;
     // What is refused here, its WAL too, is left as it was found.
-    let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
     expect_whole_schema(&path, &db)?;
+    let (head, accepted_loss) = compare_with_head(&path, &db, options.accept_data_loss)?;
     if !options.has(Weakness::NoCheckpointAtStart) {
         make_durable(&path, &db, &mut reserve)?;
         migrate::prove_writable(&path, &db)?;
@@ -114,7 +114,7 @@ pub(super) fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), Op
     // Damage that leaves the words as they are shows where they are used.
     let Some(first) = differences.first() else { return Statements::prepare(db).map(drop).map_err(sqlite) };
     let way_out = match first.repair() {
-        Some(_) => "`callonce rebuild` makes it again",
+        Some(_) => "`callonce rebuild` puts it right",
         // It may no longer enforce what it did, or be of no use to the writer.
         None => "restore a backup",
     };

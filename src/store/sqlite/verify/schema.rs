@@ -8,15 +8,15 @@ use rusqlite::Connection;
 use crate::domain::law::{Law, Violation};
 use crate::store::sqlite::migrate;
 
-/// A table, index or trigger that is not as this program makes it.
+/// A table, index or trigger that is not as this program makes it, or a trigger that it does not make.
 pub(in crate::store::sqlite) struct Difference {
     /// What it is and its name.
     pub(in crate::store::sqlite) name: String,
     /// What is wrong with it.
     pub(in crate::store::sqlite) problem: &'static str,
     pub(in crate::store::sqlite) is_missing: bool,
-    /// The statement that makes it.
-    sql: String,
+    /// The statement that makes it; nothing if there should be none.
+    sql: Option<String>,
 }
 
 impl Difference {
@@ -31,10 +31,15 @@ impl Difference {
 
     /// The statements that make it again; none for a table that was changed, for its rows would be lost.
     pub(in crate::store::sqlite) fn repair(&self) -> Option<String> {
-        match (self.is_missing, self.is_table()) {
-            (true, _) => Some(self.sql.clone()),
-            (false, true) => None,
-            (false, false) => Some(format!("DROP {}; {}", self.name, self.sql)),
+        let dropped = || {
+            let (kind, name) = self.name.split_once(' ').unwrap_or(("TRIGGER", &self.name));
+            format!("DROP {kind} \"{}\";", name.replace('"', "\"\""))
+        };
+        match (&self.sql, self.is_missing) {
+            (Some(sql), true) => Some(sql.clone()),
+            (Some(_), false) if self.is_table() => None,
+            (Some(sql), false) => Some(format!("{} {sql}", dropped())),
+            (None, _) => Some(dropped()),
         }
     }
 }
@@ -45,19 +50,27 @@ impl From<&Difference> for Violation {
     }
 }
 
-/// What differs from the schema that this program makes; tables first, as the others need them. More than it makes is
-/// nobody's business.
+/// What differs from the schema that this program makes; tables first, as the others need them. An index or a table more is
+/// nobody's business, but a trigger more can change what is written.
 pub(in crate::store::sqlite) fn differences(db: &Connection) -> rusqlite::Result<Vec<Difference>> {
-    let found = objects(db)?;
+    let (found, made) = (objects(db)?, made()?);
+    let strange = found.keys().filter(|name| name.starts_with("trigger ") && !made.contains_key(*name));
+    let strange = strange.map(|name| Difference {
+        name: name.clone(),
+        problem: "is none of this program's",
+        is_missing: false,
+        sql: None,
+    });
+    let mut differences: Vec<_> = strange.collect();
     let differs = |(name, sql): (String, String)| {
         let (is_missing, problem) = match found.get(&name) {
             Some(found) if *found == sql => return None,
             Some(_) => (false, "is not as it was made"),
             None => (true, "is missing"),
         };
-        Some(Difference { name, problem, is_missing, sql })
+        Some(Difference { name, problem, is_missing, sql: Some(sql) })
     };
-    let mut differences: Vec<_> = made()?.into_iter().filter_map(differs).collect();
+    differences.extend(made.into_iter().filter_map(differs));
     differences.sort_by_key(|difference| !difference.is_table());
     Ok(differences)
 }
