@@ -25,11 +25,7 @@ pub(super) struct Get {
 
 impl Get {
     pub(super) async fn run(self) -> Result<Exit, Failure> {
-        let named = match (self.id, self.key) {
-            (Some(id), _) => Named::Id(id),
-            (None, Some(key)) => Named::Key(key),
-            (None, None) => return Err(Failure::new(Exit::Usage, "name a call by its ID or by --key")),
-        };
+        let named = Named::typed(self.id, self.key)?;
         let call = self.source.open()?.call(&named).await?;
         emit_object(&call, self.output.output)?;
         Ok(Exit::Done)

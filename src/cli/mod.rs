@@ -14,6 +14,7 @@ mod here;
 mod list;
 mod log;
 mod output;
+mod proc;
 mod progress;
 mod rebuild;
 mod resolve;

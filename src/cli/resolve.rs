@@ -77,11 +77,7 @@ impl Resolve {
         let body = self.body()?;
         let settlement = settlement::read(body.as_bytes())
             .map_err(|problem| Failure::new(Exit::Usage, format!("--evidence, --who: {problem}")))?;
-        let named = match (self.id, self.key) {
-            (Some(id), _) => Named::Id(id),
-            (None, Some(key)) => Named::Key(key),
-            (None, None) => return Err(Failure::new(Exit::Usage, "name a call by its ID or by --key")),
-        };
+        let named = Named::typed(self.id, self.key)?;
         let resolved = match &self.db {
             Some(database) => in_file(database, &named, settlement).await?,
             None => Opened::Base(self.server.open()?).resolve(&named, body).await?,

@@ -53,6 +53,14 @@ pub(super) enum Opened {
     Base(Client),
 }
 
+impl Named {
+    /// As it was typed: clap sees to it that one of the two is there.
+    pub(super) fn typed(id: Option<CallId>, key: Option<IdemKey>) -> Result<Self, Failure> {
+        let nameless = || Failure::new(Exit::Usage, "name a call by its ID or by --key");
+        id.map(Self::Id).or(key.map(Self::Key)).ok_or_else(nameless)
+    }
+}
+
 impl Server {
     /// The address that was asked for, be it in the environment.
     pub(super) fn given(&self) -> Option<String> {

@@ -43,7 +43,7 @@ use self::observe::{Health, Observe};
 use self::pool::Pool;
 use self::tools::Registry;
 use self::wait::Waiters;
-use crate::domain::id::Owner;
+use crate::domain::id::{Owner, ToolName};
 use crate::domain::policy::{DEFAULT_LEASE, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIME_LIMIT, Policy};
 use crate::domain::refusal::Refusal;
 pub use crate::store::past::{Past, no_such_version};
@@ -257,6 +257,11 @@ impl<S: Store> Engine<S> {
     /// The names of the tools that are configured.
     pub fn tool_names(&self) -> Vec<String> {
         self.inner.tools.names()
+    }
+
+    /// The policy of the tool with this name, if it is configured.
+    fn policy_of(&self, tool: &ToolName) -> Option<Policy> {
+        self.inner.tools.get(tool).map(|tool| self.policy(tool.as_ref()))
     }
 
     fn policy(&self, tool: &dyn tools::Tool) -> Policy {

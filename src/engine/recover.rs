@@ -75,7 +75,7 @@ impl<S: Store> Engine<S> {
 
     async fn give_up(&self, snapshot: Snapshot, cause: Interruption) -> Result<bool, EngineError> {
         let Some(request) = snapshot.call.request().cloned() else { return Ok(false) };
-        let policy = self.inner.tools.get(&request.tool).map(|tool| self.policy(tool.as_ref()));
+        let policy = self.policy_of(&request.tool);
         let recover = Recover {
             at: self.inner.settings.clock.now(),
             attempt: snapshot.call.attempts(),

@@ -40,9 +40,8 @@ impl<S: Store> Engine<S> {
     /// `Refused` with `NotFound`, `NotHeld` or `Final`, where there is nothing to settle; `Store` as for a submit.
     pub async fn resolve(&self, id: CallId, settlement: Settlement) -> Result<Snapshot, EngineError> {
         let held = self.get(id).await?.ok_or(Refusal::NotFound)?;
-        let tool = held.call.request().and_then(|request| self.inner.tools.get(&request.tool));
-        let max_attempts =
-            tool.map_or(self.inner.settings.max_attempts, |tool| self.policy(tool.as_ref()).max_attempts);
+        let policy = held.call.request().and_then(|request| self.policy_of(&request.tool));
+        let max_attempts = policy.map_or(self.inner.settings.max_attempts, |policy| policy.max_attempts);
         let owes_effect = matches!(&held.call, Call::Held { attempt, .. } if attempt.side_effect);
         let outcome = match settlement.outcome {
             Outcome::Happened { result } => {

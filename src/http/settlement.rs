@@ -1,6 +1,7 @@
 //! The body that settles a held call, understood.
 
-use crate::domain::json::{self, Canonical, Value};
+use super::wire::members;
+use crate::domain::json::{Canonical, Value};
 use crate::engine::{Outcome, Settlement};
 
 /// The most bytes of `evidence`: a link, a line of a log, some sentences. It stays in the log for ever.
@@ -13,12 +14,8 @@ pub const MAX_WHO_BYTES: usize = 255;
 /// # Errors
 /// Says what is wrong, and where.
 pub fn read(body: &[u8]) -> Result<Settlement, String> {
-    let body = json::parse(body).map_err(|error| format!("the body is not valid: {error}"))?;
-    let Value::Object(members) = body else {
-        return Err(format!("the body is {}; expected an object", body.kind_name()));
-    };
     let (mut outcome, mut result, mut who, mut evidence) = (None, None, None, None);
-    for (name, value) in members {
+    for (name, value) in members(body)? {
         match name.as_str() {
             "outcome" => outcome = Some(value),
             "result" => result = Some(value.canonical()),

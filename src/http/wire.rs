@@ -36,10 +36,7 @@ impl ToolCall {
     /// # Errors
     /// Says what is wrong, and where.
     pub fn read(body: &[u8]) -> Result<Self, String> {
-        let body = json::parse(body).map_err(|error| format!("the body is not valid: {error}"))?;
-        let Value::Object(members) = body else {
-            return Err(format!("the body is {}; expected an object", body.kind_name()));
-        };
+        let members = members(body)?;
         let (mut tool, mut args, mut client_id, mut seq) = (None, None, None, None);
         for (name, value) in members {
             match name.as_str() {
@@ -58,6 +55,18 @@ impl ToolCall {
         let args = args.ok_or("`args` is missing: an object, `{}` for none")?;
         Ok(Self { tool, args, client_id, seq })
     }
+}
+
+/// The members of a body that has to be an object.
+///
+/// # Errors
+/// Says what is wrong, and where.
+pub(super) fn members(body: &[u8]) -> Result<Vec<(String, Value)>, String> {
+    let body = json::parse(body).map_err(|error| format!("the body is not valid: {error}"))?;
+    let Value::Object(members) = body else {
+        return Err(format!("the body is {}; expected an object", body.kind_name()));
+    };
+    Ok(members)
 }
 
 fn read_tool(value: &Value) -> Result<ToolName, String> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::cli::proc::bytes_at;
+
 /// What a process has used so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
@@ -30,9 +32,7 @@ fn cpu(stat: &str, ticks_per_second: u64) -> Option<Duration> {
 }
 
 fn peak_rss(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kilobytes * 1024)
+    bytes_at("VmHWM:", status)
 }
 
 #[cfg(test)]

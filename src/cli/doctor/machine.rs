@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::check::{Check, size};
 use crate::cli::exit::Exit;
+use crate::cli::proc::bytes_at;
 use crate::http::limits::{BODY_MEMORY_BYTES, MAX_CONNECTIONS, MAX_REFUSALS};
 
 /// Files beside connections: the database's own, several times over, the log, timers.
@@ -72,9 +73,7 @@ fn judge_memory(available: Option<u64>) -> Check {
 }
 
 fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kilobytes * 1024)
+    bytes_at("MemAvailable:", meminfo)
 }
 
 #[cfg(test)]

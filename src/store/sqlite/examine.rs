@@ -8,7 +8,7 @@ use super::connection::{self, Role};
 use super::error::open_error;
 use super::head::{self, Head, HeadFile};
 use super::migrate::Found;
-use super::open::{event_hash, expect_whole_schema};
+use super::open::{expect_whole_schema, log_beside};
 use super::options::{BUSY_TIMEOUT, OpenError};
 use super::{migrate, paths, version};
 use crate::domain::id::Position;
@@ -98,7 +98,6 @@ pub fn log_end(resolved: &Path, contents: Contents) -> Result<LogEnd, OpenError>
     if contents == Contents::Nothing && !head_file.exists() {
         return Ok(LogEnd { position: Position::START, at: None });
     }
-    // Before the log, which only grows: a head that is read later could be ahead of it for good reason.
     let known = HeadFile::read(resolved)
         .map_err(|error| OpenError::Storage { path: head_file, problem: error.to_string() })?;
     let sqlite = |error: rusqlite::Error| open_error(resolved, &error);
@@ -106,22 +105,15 @@ pub fn log_end(resolved: &Path, contents: Contents) -> Result<LogEnd, OpenError>
         Contents::Nothing => None,
         Contents::Older | Contents::Ours => Some(reader(resolved)?),
     };
-    let event = |position| match &db {
-        Some(db) => event_hash(db, position).map_err(sqlite),
-        None => Ok(None),
+    let (last, missing) = match &db {
+        Some(db) => log_beside(&known, db).map_err(sqlite)?,
+        None => (Head::EMPTY, head::missing(&known, Head::EMPTY, None)),
     };
-    let last = event(None)?;
-    let there = match &known {
-        Ok(head) => event(Some(head.position))?.map(|head| head.hash),
-        Err(_) => None,
-    };
-    let known = known.as_ref().map(|head| *head).map_err(String::as_str);
-    if let Some(loss) = head::missing(known, last.unwrap_or(Head::EMPTY), there) {
+    if let Some(loss) = missing {
         return Err(OpenError::DataLoss { path: resolved.to_owned(), loss });
     }
-    let position = last.map_or(Position::START, |last| last.position);
-    let at = db.map(|db| time_of(&db, position)).transpose().map_err(sqlite)?.flatten();
-    Ok(LogEnd { position, at })
+    let at = db.map(|db| time_of(&db, last.position)).transpose().map_err(sqlite)?.flatten();
+    Ok(LogEnd { position: last.position, at })
 }
 
 /// When the event at `position` happened.

@@ -65,12 +65,12 @@ impl Head {
 ///
 /// `head` is what [`HeadFile::read`] found, or what is wrong with the file.
 pub(super) fn missing(
-    head: Result<Head, &str>,
+    head: &Result<Head, String>,
     last: Head,
     hash_at_head: Option<ChainHash>,
 ) -> Option<DataLoss> {
     match head {
-        Err(problem) => Some(DataLoss::NoHead { has: last.position.0, problem: problem.into() }),
+        Err(problem) => Some(DataLoss::NoHead { has: last.position.0, problem: problem.clone() }),
         Ok(head) if head.position == Position::START => None,
         Ok(head) if last.position < head.position => {
             Some(DataLoss::Behind { has: last.position.0, head: head.position.0 })

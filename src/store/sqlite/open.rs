@@ -137,15 +137,9 @@ pub(super) fn compare_with_head(
     db: &Connection,
     accept: bool,
 ) -> Result<(Head, Option<DataLoss>), OpenError> {
-    let sqlite = |error: rusqlite::Error| open_error(path, &error);
-    let last = event_hash(db, None).map_err(sqlite)?.unwrap_or(Head::EMPTY);
-    let known = HeadFile::read(path)
-        .map_err(|error| OpenError::Storage { path: head::file_name(path), problem: error.to_string() })?;
-    let there = match &known {
-        Ok(head) => event_hash(db, Some(head.position)).map_err(sqlite)?.map(|head| head.hash),
-        Err(_) => None,
-    };
-    match head::missing(known.as_ref().map(|head| *head).map_err(String::as_str), last, there) {
+    let known = HeadFile::read(path).map_err(io(head::file_name(path)))?;
+    let (last, missing) = log_beside(&known, db).map_err(|error| open_error(path, &error))?;
+    match missing {
         None => Ok((last, None)),
         Some(loss) if accept => {
             tracing::warn!(database = %path.display(), "data loss accepted: {loss}");
@@ -155,8 +149,22 @@ pub(super) fn compare_with_head(
     }
 }
 
+/// The log's last event, and what the log lacks of what its head file says. That has to be read before: the log only grows, so
+/// a head that is read later could be ahead of it for good reason.
+pub(super) fn log_beside(
+    known: &Result<Head, String>,
+    db: &Connection,
+) -> rusqlite::Result<(Head, Option<DataLoss>)> {
+    let last = event_hash(db, None)?.unwrap_or(Head::EMPTY);
+    let there = match known {
+        Ok(head) => event_hash(db, Some(head.position))?.map(|head| head.hash),
+        Err(_) => None,
+    };
+    Ok((last, head::missing(known, last, there)))
+}
+
 /// The event at `position`, or the last one.
-pub(super) fn event_hash(db: &Connection, position: Option<Position>) -> rusqlite::Result<Option<Head>> {
+fn event_hash(db: &Connection, position: Option<Position>) -> rusqlite::Result<Option<Head>> {
     use rusqlite::OptionalExtension as _;
     let position = position.map(|position| position.0.cast_signed());
     db.query_row(

@@ -58,11 +58,7 @@ impl Start {
         };
         transaction.finish()?;
         let last = last.unwrap_or(Head::EMPTY);
-        let missing = head::missing(
-            known.as_ref().map(|head| *head).map_err(String::as_str),
-            last,
-            at_head.map(|event| event.hash),
-        );
+        let missing = head::missing(&known, last, at_head.map(|event| event.hash));
         match (missing, &known) {
             (None, _) => {}
             (Some(loss), Ok(_)) => {
