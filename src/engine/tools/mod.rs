@@ -6,7 +6,7 @@ mod send_email;
 mod sleep;
 
 use std::collections::BTreeMap;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ pub use fail::Fail;
 pub use send_email::SendEmail;
 pub use sleep::Sleep;
 
+pub use crate::domain::backoff::Backoff;
 pub use crate::domain::call::Failure;
 use crate::domain::id::{CallId, EffectId, InvalidId, ToolName};
 use crate::domain::json::{Canonical, Value};
@@ -42,10 +43,19 @@ pub trait Tool: Send + Sync + 'static {
     /// Runs one attempt. Must not block its thread; is dropped at its time limit; may panic, which ends the attempt
     /// as interrupted.
     fn run(&self, invocation: Invocation) -> Running<'_>;
+
+    /// Asks the downstream whether the effect of this attempt, whose outcome is unknown, happened. Must change nothing there
+    /// and not block its thread; is dropped at [`Probes::time_limit`]. Called only if the terms have [`Terms::probes`].
+    fn probe(&self, _attempt: Invocation) -> Probing<'_> {
+        Box::pin(ready(Finding::Unknown { message: "this tool cannot be asked".into() }))
+    }
 }
 
 /// An attempt under way.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+
+/// A question to the downstream under way.
+pub type Probing<'a> = Pin<Box<dyn Future<Output = Finding> + Send + 'a>>;
 
 /// The terms a tool runs under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +76,20 @@ pub struct Terms {
     pub max_attempts: Option<u32>,
     /// How the server itself tries a failed call again; nothing if only a request with the call's key does.
     pub retries: Option<Retries>,
+    /// How its downstream can be asked about an attempt whose outcome is unknown; nothing if it cannot.
+    pub probes: Option<Probes>,
+}
+
+/// When the downstream is asked about a held call, and from when on its "no" counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probes {
+    /// How long the downstream may take to show an effect, once the request for it has reached its end: a "no" counts only
+    /// when this and the attempt's time limit have passed.
+    pub settle: Duration,
+    /// How long one question may take.
+    pub time_limit: Duration,
+    /// The waits between questions.
+    pub backoff: Backoff,
 }
 
 /// Those of a tool of which nothing is known: it has a side effect, and nobody may run it twice.
@@ -79,6 +103,7 @@ impl Default for Terms {
             concurrency: None,
             max_attempts: None,
             retries: None,
+            probes: None,
         }
     }
 }
@@ -116,6 +141,28 @@ pub enum Outcome {
         after: Duration,
     },
     /// The tool cannot tell.
+    Unknown {
+        /// Why not, for people.
+        message: String,
+    },
+}
+
+/// What the downstream says of an attempt whose outcome was unknown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// It happened.
+    Happened {
+        /// What the client gets.
+        result: Value,
+        /// The downstream's answer, for people.
+        evidence: String,
+    },
+    /// It has not happened so far.
+    NotHappened {
+        /// The downstream's answer, for people.
+        evidence: String,
+    },
+    /// The downstream could not be asked, or did not say.
     Unknown {
         /// Why not, for people.
         message: String,
