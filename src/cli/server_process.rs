@@ -88,7 +88,9 @@ fn follow(stderr: ChildStderr, mut hear: impl FnMut(&str) + Send + 'static) -> o
     let (found, listens) = oneshot::channel();
     let mut found = Some(found);
     std::thread::spawn(move || {
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        // What it says need not be a text: it may name files.
+        for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
             match line.strip_prefix("callonce: listening on http://").and_then(|rest| rest.split(',').next())
             {
                 Some(address) => {

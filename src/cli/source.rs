@@ -370,7 +370,7 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let exit = match &error {
             OpenError::Locked { .. } => Exit::Locked,
-            OpenError::Storage { .. } | OpenError::DataLoss { .. } => Exit::Storage,
+            OpenError::Storage { .. } | OpenError::DataLoss { .. } | OpenError::Full { .. } => Exit::Storage,
             OpenError::Refused { .. } => Exit::Config,
         };
         Self::new(exit, error.to_string())

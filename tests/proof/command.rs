@@ -174,3 +174,33 @@ async fn the_log_shows_a_call_as_it_was() {
     let stranger = run(&place, &["log", "--at", "1", "c_ffffffffffffffffffffffffffffffff"]);
     assert_eq!(stranger.status.code(), Some(4));
 }
+
+/// A backup that SQLite makes of a live database has no WAL until a server opens it.
+#[tokio::test]
+async fn a_backup_by_vacuum_into_is_read_as_it_is() {
+    let place = Place::with_every_state().await;
+    let backup = Place::new();
+    let db = rusqlite::Connection::open(place.database()).unwrap();
+    db.execute_batch(&format!("VACUUM INTO '{}'", backup.database().display())).unwrap();
+    std::fs::copy(place.beside("-head"), backup.beside("-head")).unwrap();
+    let before = std::fs::read(backup.database()).unwrap();
+    for args in [&["verify"][..], &["rebuild", "--check"], &["list"], &["stats"], &["log"]] {
+        let output = run(&backup, args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", talk(&output));
+    }
+    assert_eq!(std::fs::read(backup.database()).unwrap(), before);
+}
+
+/// A row that was deleted past the guards frees its key, and nothing that is made from the log can take that back.
+#[tokio::test]
+async fn a_key_that_ran_twice_is_named_with_what_to_do() {
+    let place = Place::new();
+    let store = place.open();
+    let key = settled(&store, 1).await.call.request().unwrap().key.clone();
+    store.close().await;
+    place.execute("DELETE FROM calls");
+    let output = run(&place, &["verify", "--output", "json"]);
+    assert_eq!(output.status.code(), Some(6), "{}", talk(&output));
+    let told = figures(&output).to_string();
+    assert!(told.contains(&format!("its key `{key}` is taken for a new one")), "{told}");
+}

@@ -73,7 +73,7 @@ async fn whatever_was_in_the_tables_is_replaced() {
 
 /// One row that is missing, too many, or out of place is told as that; the rows after it are where they belong.
 #[tokio::test]
-async fn a_comparison_tells_a_misplaced_row_and_no_other() {
+async fn a_comparison_tells_the_row_that_is_wrong_and_no_other() {
     let told = |place: &Place| -> Vec<(String, Option<String>)> {
         place.compare().into_iter().map(|told| (told.member.into(), told.call)).collect()
     };
@@ -88,7 +88,15 @@ async fn a_comparison_tells_a_misplaced_row_and_no_other() {
             "UPDATE calls SET rowid = 99 WHERE rowid = 4; UPDATE calls SET rowid = 4 WHERE rowid = 5; \
              UPDATE calls SET rowid = 5 WHERE rowid = 99"
                 .into(),
-            vec![("calls.call_id", id(4)), ("calls.call_id", id(5))],
+            vec![("calls.rowid", id(5))],
+        ),
+        (
+            "UPDATE calls SET rowid = 99, attempt = 9 WHERE rowid = 2".into(),
+            vec![("calls.rowid", id(2)), ("calls.attempt", id(2))],
+        ),
+        (
+            "UPDATE calls SET rowid = -1 WHERE rowid = 9; DELETE FROM calls WHERE rowid = 5".into(),
+            vec![("calls", id(5)), ("calls.rowid", id(9))],
         ),
     ];
     for (sql, expected) in meddled {

@@ -129,7 +129,7 @@ fn opens(database: &Path) {
             match error {
                 OpenError::Locked { .. } => LOCKED,
                 OpenError::Refused { .. } => REFUSED,
-                OpenError::Storage { .. } | OpenError::DataLoss { .. } => STORAGE,
+                OpenError::Storage { .. } | OpenError::DataLoss { .. } | OpenError::Full { .. } => STORAGE,
             }
         }
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::harness::{Answer, CHARGE, Client, Db, SmallDisk, Start, number, until};
+use super::harness::{Answer, CHARGE, Client, Db, SmallDisk, Start, callonce, number, until};
 
 const SLEEP: &str = r#"{"tool":"sleep","args":{"seconds":0.5}}"#;
 const SLEEP_SHORT: &str = r#"{"tool":"sleep","args":{"seconds":0.05}}"#;
@@ -107,6 +107,11 @@ fn a_server_that_was_stopped_starts_on_a_full_disk_too() {
     let before = server.client().settle("before", CHARGE);
     assert_eq!(server.stop().code, Some(0));
     let filler = disk.fill();
+    for command in ["verify", "stats"] {
+        let looked = callonce(&[command, "--db", database.to_str().expect("a plain name")]);
+        assert_eq!(looked.code, Some(74), "{looked:?}");
+        assert!(looked.stderr.contains("no space left") && looked.stderr.contains("make room"), "{looked:?}");
+    }
 
     let server = Start::on(&database).server();
     let client = server.client();

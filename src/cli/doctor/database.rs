@@ -5,7 +5,7 @@ use std::path::Path;
 use super::check::Check;
 use crate::cli::exit::{Exit, Failure};
 use crate::store::sqlite::examine::{self, Contents, LogEnd};
-use crate::store::sqlite::{self, OpenError};
+use crate::store::sqlite::{self, Holder, OpenError};
 
 pub(super) fn sqlite_version() -> Check {
     const NAME: &str = "SQLite version";
@@ -15,14 +15,21 @@ pub(super) fn sqlite_version() -> Check {
     }
 }
 
+/// A server has the database.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    /// Its process, unless it has not said so yet.
+    pub(super) pid: Option<u32>,
+}
+
 /// Who has the database, if anybody has.
-pub(super) fn lock(path: &Path) -> (Check, Option<String>) {
+pub(super) fn lock(path: &Path) -> (Check, Option<Held>) {
     const NAME: &str = "lock";
     match sqlite::holder(path) {
         Ok(None) => (Check::ok(NAME, "no server has the database"), None),
         Ok(Some(holder)) => {
             let found = format!("a server has the database: {holder}; all of this was read beside it");
-            (Check::ok(NAME, found), Some(holder))
+            (Check::ok(NAME, found), Some(Held { pid: Holder::pid_in(&holder) }))
         }
         Err(error) => {
             let found = format!("the lock file of {} cannot be looked at: {error}", path.display());
@@ -39,13 +46,18 @@ pub(super) fn look(path: &Path) -> (Vec<Check>, Option<LogEnd>) {
         Ok(contents) => contents,
         Err(error) => {
             let to_do = match &error {
-                OpenError::Refused { .. } => "use the program, or the file, that belongs to it",
-                OpenError::Locked { .. } | OpenError::Storage { .. } | OpenError::DataLoss { .. } => {
-                    "`callonce verify` looks closer; restore a backup if the file is damaged"
+                OpenError::Refused { way_out, .. } => way_out.clone(),
+                OpenError::Full { .. } => "make room, or move the database to a larger disk".into(),
+                OpenError::Storage { .. } => {
+                    "name another file; or, if this is the one, look at its disk and restore a backup".into()
+                }
+                OpenError::Locked { .. } | OpenError::DataLoss { .. } => {
+                    "start `serve`, which says more".into()
                 }
             };
             let Failure { exit, message } = error.into();
-            return (vec![Check::problem(NAME, exit, message, to_do)], None);
+            let found = message.strip_suffix(&format!(": {to_do}")).unwrap_or(&message);
+            return (vec![Check::problem(NAME, exit, found, to_do)], None);
         }
     };
     let database = match contents {

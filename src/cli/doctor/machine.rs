@@ -52,7 +52,8 @@ pub(super) fn memory() -> Check {
     let group = read("/proc/self/cgroup").and_then(|text| {
         let path = format!("/sys/fs/cgroup{}", text.lines().find_map(|line| line.strip_prefix("0::"))?);
         let number = |file: &str| read(&format!("{path}/{file}"))?.trim().parse::<u64>().ok();
-        Some(number("memory.max")?.saturating_sub(number("memory.current")?))
+        let cached = read(&format!("{path}/memory.stat")).map_or(0, |stat| reclaimable(&stat));
+        Some(number("memory.max")?.saturating_sub(number("memory.current")?.saturating_sub(cached)))
     });
     judge_memory(machine.into_iter().chain(group).min())
 }
@@ -74,6 +75,12 @@ fn judge_memory(available: Option<u64>) -> Check {
 
 fn available(meminfo: &str) -> Option<u64> {
     bytes_at("MemAvailable:", meminfo)
+}
+
+/// What a control group holds of files that nobody has read again: the kernel gives it back when it is needed.
+fn reclaimable(stat: &str) -> u64 {
+    let bytes = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse().ok());
+    bytes.unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -99,6 +106,8 @@ mod tests {
         ] {
             assert_eq!(judge_memory(available).state, state, "{available:?}");
         }
+        assert_eq!(reclaimable("anon 4096\ninactive_anon 1\ninactive_file 8192\n"), 8192);
+        assert_eq!(reclaimable("anon 4096\n"), 0);
         assert_eq!(available("MemFree: 1 kB\nMemAvailable:   2048 kB\n"), Some(2 << 20));
     }
 }

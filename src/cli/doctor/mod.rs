@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use self::check::{COLUMNS, Check, State, View};
 use self::clock::Watched;
+use self::database::Held;
 use super::exit::{Exit, Failure};
 use super::output::{Format, Output, emit_object, emit_rows};
 use super::signals::{ENDING, Signals};
@@ -82,13 +83,13 @@ impl Doctor {
 fn look(db: &Path, listen: SocketAddr, stop: &AtomicBool) -> Vec<Check> {
     let clock = Watched::begin();
     let mut checks = vec![database::sqlite_version()];
-    let (mut holder, mut end): (Option<String>, Option<LogEnd>) = (None, None);
+    let (mut holder, mut end): (Option<Held>, Option<LogEnd>) = (None, None);
     match examine::locate(db) {
         Ok(path) => {
             let folder = examine::folder(&path);
             let access = place::access(&path);
             let may_write = access.state == State::Ok;
-            checks.extend([place::file_system(folder), access, place::free_space(folder)]);
+            checks.extend([place::file_system(folder), access, place::free_space(&path)]);
             let (lock, held) = database::lock(&path);
             checks.push(lock);
             holder = held;
@@ -110,7 +111,7 @@ fn look(db: &Path, listen: SocketAddr, stop: &AtomicBool) -> Vec<Check> {
         }
     }
     checks.push(clock.check(end.and_then(|end| end.at)));
-    checks.push(port::check(listen, holder.as_deref()));
+    checks.push(port::check(listen, holder));
     checks.extend([machine::open_files(), machine::memory()]);
     checks
 }

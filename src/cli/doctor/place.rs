@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::check::{Check, size};
 use crate::cli::exit::{Exit, Failure};
-use crate::store::sqlite::{examine, network_filesystem};
+use crate::store::sqlite::examine::{self, KEPT_ASIDE};
+use crate::store::sqlite::network_filesystem;
 
 /// Kinds of file systems, as `statfs` numbers them, that are known by name.
 const KNOWN: [(u32, &str); 9] = [
@@ -24,14 +25,17 @@ const TMPFS: u32 = 0x0102_1994;
 const RAMFS: u32 = 0x8584_58F6;
 const OVERLAY: u32 = 0x794C_7630;
 
-/// Below this the next start or the next call fails: the database, its WAL and its head file need some blocks each.
-const TOO_LITTLE: u64 = 1 << 20;
+/// Below this no call is accepted: what is kept aside for a full disk comes first, and each other file needs some blocks.
+const TOO_LITTLE: u64 = KEPT_ASIDE + (1 << 20);
 /// Below this it is time to act: a burst may take this much for the WAL alone.
 const LITTLE: u64 = 256 << 20;
+/// What the WAL takes at rest.
+const WAL_BYTES: u64 = 64 << 20;
 /// What a call takes in the file, all in all: a million of them fill 1.7 GB.
 const BYTES_OF_A_CALL: u64 = 1_700;
-/// Files that a start may have to make: database, WAL, its index, lock, head, and the new head beside the old one.
-const FILES: u64 = 6;
+/// Files that a start may have to make: database, WAL, its index, lock, head, the new head beside the old one, and the space
+/// kept aside.
+const FILES: u64 = 7;
 
 pub(super) fn file_system(folder: &Path) -> Check {
     const NAME: &str = "file system";
@@ -68,8 +72,9 @@ pub(super) fn file_system(folder: &Path) -> Check {
     }
 }
 
-pub(super) fn free_space(folder: &Path) -> Check {
+pub(super) fn free_space(path: &Path) -> Check {
     const NAME: &str = "free space";
+    let folder = examine::folder(path);
     let stat = match rustix::fs::statvfs(folder) {
         Ok(stat) => stat,
         Err(error) => return unreadable(NAME, folder, error),
@@ -81,11 +86,14 @@ pub(super) fn free_space(folder: &Path) -> Check {
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     // Some file systems make room for files as they go, and count none.
     let files = (stat.f_files > 0).then_some(stat.f_favail);
-    judge_space(NAME, free, files).with(json!({ "free_bytes": free, "free_files": files }))
+    let aside = examine::kept_aside(path);
+    let figures = json!({ "free_bytes": free, "kept_aside_bytes": aside, "free_files": files });
+    judge_space(NAME, free, aside, files).with(figures)
 }
 
-fn judge_space(name: &'static str, free: u64, files: Option<u64>) -> Check {
-    let room = free / BYTES_OF_A_CALL;
+fn judge_space(name: &'static str, free: u64, aside: u64, files: Option<u64>) -> Check {
+    let usable = free.saturating_add(aside);
+    let room = usable.saturating_sub(KEPT_ASIDE + WAL_BYTES) / BYTES_OF_A_CALL;
     let found = format!("{} are free, for some {room} calls", size(free));
     let make_room = "make room, or move the database to a larger disk; the file only grows";
     match files {
@@ -93,8 +101,8 @@ fn judge_space(name: &'static str, free: u64, files: Option<u64>) -> Check {
             let found = format!("{found}, but only {files} more files can be made");
             Check::problem(name, Exit::Storage, found, "remove files: a start may have to make some")
         }
-        _ if free < TOO_LITTLE => Check::problem(name, Exit::Storage, found, make_room),
-        _ if free < LITTLE => Check::warning(name, found, make_room),
+        _ if usable < TOO_LITTLE => Check::problem(name, Exit::Storage, found, make_room),
+        _ if usable < LITTLE => Check::warning(name, found, make_room),
         _ => Check::ok(name, found),
     }
 }
@@ -123,16 +131,23 @@ mod tests {
     #[test]
     fn little_space_is_told_before_it_is_gone() {
         let problem = State::Problem(Exit::Storage);
-        for (free, files, state) in [
-            (0, None, problem),
-            (TOO_LITTLE - 1, Some(1000), problem),
-            (TOO_LITTLE, Some(1000), State::Warning),
-            (LITTLE - 1, None, State::Warning),
-            (LITTLE, None, State::Ok),
-            (1 << 40, Some(FILES), State::Ok),
-            (1 << 40, Some(FILES - 1), problem),
+        for (free, aside, files, state) in [
+            (0, 0, None, problem),
+            (TOO_LITTLE - 1, 0, Some(1000), problem),
+            (TOO_LITTLE, 0, Some(1000), State::Warning),
+            (TOO_LITTLE - KEPT_ASIDE, KEPT_ASIDE, None, State::Warning),
+            (LITTLE - 1, 0, None, State::Warning),
+            (LITTLE, 0, None, State::Ok),
+            (1 << 40, 0, Some(FILES), State::Ok),
+            (1 << 40, 0, Some(FILES - 1), problem),
         ] {
-            assert_eq!(judge_space("free space", free, files).state, state, "{free} {files:?}");
+            assert_eq!(
+                judge_space("free space", free, aside, files).state,
+                state,
+                "{free} {aside} {files:?}"
+            );
         }
+        let found = judge_space("free space", KEPT_ASIDE + WAL_BYTES + 10 * BYTES_OF_A_CALL, 0, None).found;
+        assert!(found.ends_with("for some 10 calls"), "{found}");
     }
 }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tokio::net::TcpSocket;
 
 use super::check::Check;
+use super::database::Held;
 use crate::cli::exit::Exit;
 
 const NAME: &str = "port";
@@ -13,7 +14,7 @@ const NAME: &str = "port";
 const LISTENS: &str = "0A";
 
 /// Looks at the address, where the database is held by `holder`.
-pub(super) fn check(address: SocketAddr, holder: Option<&str>) -> Check {
+pub(super) fn check(address: SocketAddr, holder: Option<Held>) -> Check {
     match try_bind(address) {
         Ok(()) => free(address),
         Err(error) if error.kind() == ErrorKind::AddrInUse => in_use(address, holder, &owners(address)),
@@ -46,14 +47,12 @@ fn free(address: SocketAddr) -> Check {
     }
 }
 
-fn in_use(address: SocketAddr, holder: Option<&str>, owners: &[u32]) -> Check {
-    let of_holder =
-        holder.and_then(|holder| holder.strip_prefix("process ")?.split(',').next()?.parse().ok());
+fn in_use(address: SocketAddr, holder: Option<Held>, owners: &[u32]) -> Check {
     let who: Vec<_> = owners.iter().map(|pid| named(*pid)).collect();
     let who =
         if who.is_empty() { "a process that cannot be seen from here".to_owned() } else { who.join(" and ") };
-    match of_holder {
-        Some(pid) if owners.contains(&pid) => {
+    match holder {
+        Some(Held { pid: Some(pid) }) if owners.contains(&pid) => {
             Check::ok(NAME, format!("the server that has the database listens on {address}"))
         }
         // That server has started, and need not do so again.
@@ -149,10 +148,11 @@ mod tests {
     #[test]
     fn a_port_is_in_the_way_unless_it_is_the_servers_own() {
         let address = "127.0.0.1:8081".parse().unwrap();
-        let holder = Some("process 7, boot 7:00, since 2026-12-03T00:00:00Z");
+        let holder = Some(Held { pid: Some(7) });
         assert_eq!(in_use(address, None, &[7]).state, State::Problem(Exit::Config));
         assert_eq!(in_use(address, holder, &[6, 7]).state, State::Ok);
         assert_eq!(in_use(address, holder, &[6]).state, State::Warning);
         assert_eq!(in_use(address, holder, &[]).state, State::Warning);
+        assert_eq!(in_use(address, Some(Held { pid: None }), &[7]).state, State::Warning);
     }
 }

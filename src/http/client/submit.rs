@@ -97,7 +97,7 @@ impl Client {
     /// same key; any other answer is returned at once.
     ///
     /// # Errors
-    /// `NeverSent` only if nothing was sent on any try.
+    /// See [`GaveUp`]: `NeverSent` only if nothing was sent on any try, `Unknown` only after the look-up by the key.
     pub async fn submit(
         &self,
         intent: &Intent,

@@ -46,7 +46,11 @@ pub(super) fn open(path: &Path, role: Role, busy_timeout: Duration) -> rusqlite:
     checkpoint_on_close(&db, false)?;
     match role {
         Role::Writer => switch_to_wal(&db, busy_timeout)?,
-        Role::Checkpointer | Role::Reader => expect(&db, "journal_mode", "wal")?,
+        Role::Checkpointer => expect(&db, "journal_mode", "wal")?,
+        // A copy by VACUUM INTO has no WAL until a server opens it, and can be read as it is.
+        Role::Reader => {
+            expect(&db, "journal_mode", "delete").or_else(|_| expect(&db, "journal_mode", "wal"))?
+        }
     }
     // A commit is fsynced before it is acknowledged (L6). NORMAL would be a little faster and lose acknowledged work.
     set(&db, "synchronous", 2)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, ffi};
 
 use super::options::{OnFatal, OpenError};
 use crate::store::StoreError;
@@ -46,9 +46,16 @@ pub(super) fn is_busy(error: &Error) -> bool {
     meaning(error) == Meaning::Busy
 }
 
+/// Whether there was no space for the index of the WAL, which a reader may have to make. To a writer that is no full disk:
+/// what it had written by then may come back.
+fn lacks_space_for_index(error: &Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE)
+}
+
 /// What a reader answers.
 pub(super) fn read_error(error: &Error) -> StoreError {
     match meaning(error) {
+        _ if lacks_space_for_index(error) => StoreError::Full(describe(error)),
         Meaning::Culprit => StoreError::Corrupt(describe(error)),
         Meaning::Full => StoreError::Full(describe(error)),
         Meaning::Busy | Meaning::Fatal => StoreError::Unavailable(describe(error)),
@@ -57,7 +64,16 @@ pub(super) fn read_error(error: &Error) -> StoreError {
 
 /// Why a store could not be opened.
 pub(super) fn open_error(path: &Path, error: &Error) -> OpenError {
-    OpenError::Storage { path: path.to_owned(), problem: describe(error) }
+    let path = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => OpenError::Full { path },
+        _ if lacks_space_for_index(error) => OpenError::Full { path },
+        Some(ErrorCode::NotADatabase) => OpenError::Storage {
+            path,
+            problem: "it is not a database of SQLite, or its beginning is damaged".into(),
+        },
+        _ => OpenError::Storage { path, problem: describe(error) },
+    }
 }
 
 /// The error with SQLite's extended code, which tells a failed fsync from a failed write.
@@ -121,8 +137,6 @@ impl Drop for OnPanic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rusqlite::ffi;
-
     fn failure(code: i32) -> Error {
         Error::SqliteFailure(ffi::Error::new(code), None)
     }
@@ -145,6 +159,15 @@ mod tests {
         ];
         for (code, expected) in table {
             assert_eq!(meaning(&failure(code)), expected, "SQLite code {code}");
+        }
+    }
+
+    #[test]
+    fn a_reader_without_space_for_its_index_says_so() {
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE] {
+            assert!(matches!(read_error(&failure(code)), StoreError::Full(_)), "SQLite code {code}");
+            let refused = open_error(Path::new("calls.db"), &failure(code)).to_string();
+            assert!(refused.contains("calls.db") && refused.contains("make room"), "{refused}");
         }
     }
 

@@ -10,7 +10,8 @@ use super::head::{self, Head, HeadFile};
 use super::migrate::Found;
 use super::open::{expect_whole_schema, log_beside};
 use super::options::{BUSY_TIMEOUT, OpenError};
-use super::{migrate, paths, version};
+pub use super::reserve::KEPT_BYTES as KEPT_ASIDE;
+use super::{migrate, paths, reserve, version};
 use crate::domain::id::Position;
 use crate::domain::time::Timestamp;
 
@@ -69,8 +70,13 @@ pub fn guard_access(resolved: &Path) -> Result<(), OpenError> {
         let problem = format!("this process may not make files in this folder ({error})");
         OpenError::Storage { path: folder.to_owned(), problem }
     })?;
-    let suffixes = ["", "-wal", "-shm", "-lock", "-head"];
+    let suffixes = ["", "-wal", "-shm", "-lock", "-head", "-reserve"];
     suffixes.iter().try_for_each(|suffix| paths::guard_access(&paths::beside(resolved, suffix)))
+}
+
+/// The bytes on the disk that are kept aside beside the database at a path that [`locate`] gave.
+pub fn kept_aside(resolved: &Path) -> u64 {
+    reserve::kept_aside(resolved)
 }
 
 /// What there is at a path that [`locate`] gave.

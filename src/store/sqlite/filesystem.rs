@@ -32,9 +32,11 @@ pub(super) fn guard(path: &Path, kind: u32, allowed: bool) -> Result<(), OpenErr
         Some(name) if !allowed => Err(OpenError::Refused {
             path: path.to_owned(),
             problem: format!(
-                "it lies on a network file system ({name}), where SQLite can lose or damage it; use a local disk, or \
-                 allow network file systems if you know that this one keeps its locks and its fsync"
+                "it lies on a network file system ({name}), where SQLite can lose or damage it"
             ),
+            way_out: "use a local disk, or allow network file systems if you know that this one keeps its locks and its \
+                      fsync"
+                .into(),
         }),
         Some(_) | None => Ok(()),
     }

@@ -32,7 +32,9 @@ pub(super) fn guard(path: &Path, busy_timeout: Duration) -> Result<Found, OpenEr
     }
     // A connection that writes would empty the WAL into the file when it closes.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let refuse = |problem: String| Err(OpenError::Refused { path: path.to_owned(), problem });
+    let refuse = |problem: String, way_out: &str| {
+        Err(OpenError::Refused { path: path.to_owned(), problem, way_out: way_out.into() })
+    };
     let look = || -> rusqlite::Result<(i64, i64, bool)> {
         let db = Connection::open_with_flags(path, flags)?;
         db.busy_timeout(busy_timeout)?;
@@ -46,11 +48,12 @@ pub(super) fn guard(path: &Path, busy_timeout: Duration) -> Result<Found, OpenEr
     match look().map_err(|error| open_error(path, &error))? {
         (APPLICATION_ID, version, _) if version == newest => Ok(Found::Ours),
         (APPLICATION_ID, version, _) if version < newest => Ok(Found::Older),
-        (APPLICATION_ID, version, _) => refuse(format!(
-            "a newer callonce made it (schema {version}; this program knows {newest}): use the newer program"
-        )),
+        (APPLICATION_ID, version, _) => refuse(
+            format!("a newer callonce made it (schema {version}; this program knows {newest})"),
+            "use the newer program",
+        ),
         (0, 0, false) => Ok(Found::Nothing),
-        _ => refuse("it is a SQLite database, but not one of callonce".into()),
+        _ => refuse("it is a SQLite database, but not one of callonce".into(), "name another file"),
     }
 }
 
@@ -64,9 +67,9 @@ pub(super) fn expect_ours(path: &Path, busy_timeout: Duration) -> Result<(), Ope
         Found::Ours => Ok(()),
         Found::Nothing => Err(OpenError::Storage { path, problem: "there is no database here".into() }),
         Found::Older => {
-            let problem =
-                "an older callonce made it: start the server once, which brings it up to date".into();
-            Err(OpenError::Refused { path, problem })
+            let problem = "an older callonce made it".into();
+            let way_out = "start the server once, which brings it up to date".into();
+            Err(OpenError::Refused { path, problem, way_out })
         }
     }
 }

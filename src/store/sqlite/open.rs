@@ -118,17 +118,16 @@ pub(super) fn expect_whole_schema(path: &Path, db: &Connection) -> Result<(), Op
         // It may no longer enforce what it did, or be of no use to the writer.
         None => "restore a backup",
     };
-    let problem = format!("its {} {}: {way_out}", first.name, first.problem);
-    Err(OpenError::Refused { path: path.to_owned(), problem })
+    let problem = format!("its {} {}", first.name, first.problem);
+    Err(OpenError::Refused { path: path.to_owned(), problem, way_out: way_out.into() })
 }
 
 /// Everything else can be made from it.
 pub(super) fn expect_a_log(path: &Path, differences: &[Difference]) -> Result<(), OpenError> {
     let gone = differences.iter().find(|difference| difference.is_the_log() && difference.is_missing);
     let Some(log) = gone else { return Ok(()) };
-    let problem =
-        format!("its {} is missing, and nothing can be made again without it: restore a backup", log.name);
-    Err(OpenError::Refused { path: path.to_owned(), problem })
+    let problem = format!("its {} is missing, and nothing can be made again without it", log.name);
+    Err(OpenError::Refused { path: path.to_owned(), problem, way_out: "restore a backup".into() })
 }
 
 /// The log's head, once it is as long as it is known to have been, or the loss is accepted.

@@ -98,6 +98,9 @@ impl Default for Options {
     }
 }
 
+/// How a holder begins when it is written out.
+const PROCESS: &str = "process ";
+
 /// Who holds a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
@@ -114,11 +117,16 @@ impl Holder {
     pub fn this_process() -> Self {
         Self { pid: std::process::id(), boot: None, since: None }
     }
+
+    /// The process that a holder, written out, names.
+    pub fn pid_in(written: &str) -> Option<u32> {
+        written.strip_prefix(PROCESS)?.split(',').next()?.parse().ok()
+    }
 }
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {}", self.pid)?;
+        write!(f, "{PROCESS}{}", self.pid)?;
         if let Some(boot) = &self.boot {
             write!(f, ", boot {boot}")?;
         }
@@ -151,12 +159,20 @@ pub enum OpenError {
         problem: String,
     },
     /// It could be opened, but should not be, by this program or in this place.
-    #[error("{}: {problem}", .path.display())]
+    #[error("{}: {problem}: {way_out}", .path.display())]
     Refused {
         /// The file.
         path: PathBuf,
         /// Why not.
         problem: String,
+        /// What to do about it.
+        way_out: String,
+    },
+    /// Its file system has no space left for what even a reader needs.
+    #[error("{}: there is no space left on its file system: make room", .path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
     },
     /// It lacks what its head file says was acknowledged.
     #[error("{} may have lost acknowledged work: {loss}", .path.display())]

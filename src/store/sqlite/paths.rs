@@ -29,9 +29,9 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
                 (true, links) => Err(OpenError::Refused {
                     path: resolved,
                     problem: format!(
-                        "the file has {links} names (hard links), and two programs that use two of them \
-                         would damage it; make a copy instead"
+                        "the file has {links} names (hard links), and two programs that use two of them would damage it"
                     ),
+                    way_out: "make a copy instead".into(),
                 }),
             }
         }

@@ -13,11 +13,21 @@ use rustix::io::Errno;
 
 use super::paths;
 
+/// What the file's name ends with.
+const SUFFIX: &str = "-reserve";
+/// What `stat` counts in.
+const BLOCK_BYTES: u64 = 512;
 /// What is kept: the report of one attempt writes some ten pages of 4 KiB, and a batch of reports shares most of them, so
 /// this is room for some hundred that come one by one.
-const KEPT_BYTES: u64 = 8 << 20;
+pub const KEPT_BYTES: u64 = 8 << 20;
 /// What is given at a time: several reports, and so little that a checkpoint which comes first does not take the rest.
 const STEP_BYTES: u64 = 1 << 20;
+
+/// The bytes that are kept aside beside the database at `path`.
+pub(super) fn kept_aside(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(paths::beside(path, SUFFIX)).map_or(0, |file| file.blocks() * BLOCK_BYTES)
+}
 
 /// The space kept aside beside a database.
 #[derive(Debug)]
@@ -31,7 +41,7 @@ pub(super) struct Reserve {
 impl Reserve {
     /// Opens the file of the database at `path`, and gives a step of it to the start, which needs some room of its own.
     pub(super) fn open(path: &Path) -> Self {
-        let name = paths::beside(path, "-reserve");
+        let name = paths::beside(path, SUFFIX);
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&name);
         let kept = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
         let mut reserve = match kept {
@@ -52,7 +62,8 @@ impl Reserve {
         self.file.is_none() || self.kept == KEPT_BYTES
     }
 
-    /// Gives a step back to the file system; `false` if there was none left.
+    /// Gives a step back to the file system; `false` if there was none left. Where a step cannot be given there is none left
+    /// from then on, and the caller's next try finds whether it was needed.
     pub(super) fn give(&mut self) -> bool {
         let Some(file) = &self.file else { return false };
         if self.kept == 0 {

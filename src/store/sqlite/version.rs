@@ -23,11 +23,12 @@ pub(super) fn guard(path: &Path, version: i32) -> Result<(), OpenError> {
             path: path.to_owned(),
             problem: format!(
                 "this program was built with SQLite {}.{}.{}, which can lose committed work in WAL mode \
-                 (the WAL-reset bug, repaired in 3.51.3); build it with a newer one",
+                 (the WAL-reset bug, repaired in 3.51.3)",
                 version / 1_000_000,
                 version / 1_000 % 1_000,
                 version % 1_000
             ),
+            way_out: "build it with a newer one".into(),
         }),
     }
 }

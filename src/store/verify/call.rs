@@ -150,7 +150,14 @@ impl CallCheck {
     /// not, nobody knows what the counters should be.
     pub fn finish(mut self, terms: Terms, counted: &mut Tally, findings: &mut Findings) -> bool {
         if self.version != Version::NONE && !self.row {
-            self.say(Law::LogIsTruth, "calls", "the log has the call, and there is no row".into());
+            let key = self.history.last().request().map(|request| request.key.to_string());
+            let problem = match key {
+                Some(key) => format!(
+                    "the log has the call, and there is no row: its key `{key}` is taken for a new one"
+                ),
+                None => "the log has the call, and there is no row".into(),
+            };
+            self.say(Law::LogIsTruth, "calls", problem);
         }
         if self.folds || self.history.illegal().is_some() {
             let effects = Some(&self.effects[..]);

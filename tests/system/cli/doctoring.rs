@@ -237,14 +237,19 @@ fn a_file_of_another_program_is_a_problem() {
     write(&another, "CREATE TABLE calls (anything)");
     std::fs::write(text.database(), "not a database at all\n".repeat(500)).expect("it can be written");
     write(&lacking, "DROP INDEX idx_calls_ready");
-    for (home, code, says) in [
-        (newer, 78, "a newer callonce made it (schema 99"),
-        (another, 78, "not one of callonce"),
-        (text, 74, "not a database"),
-        (lacking, 78, "`callonce rebuild` puts it right"),
+    for (home, code, says, to_do) in [
+        (newer, 78, "a newer callonce made it (schema 99", "use the newer program"),
+        (another, 78, "not one of callonce", "name another file"),
+        (text, 74, "not a database of SQLite", "name another file"),
+        (lacking, 78, "its index idx_calls_ready is missing", "`callonce rebuild` puts it right"),
     ] {
         let bytes = std::fs::read(home.database()).expect("it can be read");
-        problem(&doctor(&home.database()), "database", code, says);
+        let done = doctor(&home.database());
+        problem(&done, "database", code, says);
+        assert!(
+            check(&done, "database")["to_do"].as_str().is_some_and(|told| told.contains(to_do)),
+            "{done:?}"
+        );
         assert!(std::fs::read(home.database()).expect("it can be read") == bytes, "changed: {says}");
         // The verdict of a start is the same.
         assert_eq!(home.start().end().code, Some(code), "{says}");
@@ -303,7 +308,10 @@ fn a_folder_that_may_not_be_written_is_a_problem() {
 
 #[test]
 fn a_full_disk_is_a_problem() {
-    let Some(disk) = SmallDisk::mount(4) else { return };
+    // No call is accepted before there is space to keep aside.
+    let Some(tiny) = SmallDisk::mount(4) else { return };
+    problem(&doctor(&tiny.folder().join("calls.db")), "free space", 74, "for some 0 calls");
+    let Some(disk) = SmallDisk::mount(16) else { return };
     let database = disk.folder().join("calls.db");
     let done = doctor(&database);
     is_complete(&done);

@@ -1,10 +1,10 @@
-//! Holds the rows that the log makes against those that are there, row by row in their order.
+//! Holds the rows that the log makes against those that are there, row by row in the order in which both were made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator as _;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Rows, Statement};
+use rusqlite::{Connection, Row, Rows, Statement};
 
 use crate::domain::id::Version;
 use crate::domain::law::{Law, Violation};
@@ -20,11 +20,12 @@ use crate::store::verify::{Findings, check_counters};
 /// The effect of the call with this id.
 const EFFECT: &str = "SELECT effect_id, call_id, tool, amount, created_at FROM effects WHERE effect_id = ?1";
 
-/// Whether there is a row of the call with this id, wherever it is.
-const ROW: &str = "SELECT 1 FROM calls WHERE call_id = ?1";
-
 /// Whether the log has the call with this id.
 const BEGINNING: &str = "SELECT 1 FROM audit WHERE call_id = ?1 AND version = 1";
+
+/// Whether the row after the one number ?1 is that of the call with this id.
+const NEXT_ROW: &str =
+    "SELECT 1 FROM (SELECT call_id FROM calls WHERE rowid > ?1 ORDER BY rowid LIMIT 1) WHERE call_id = ?2";
 
 /// Effects of calls that the log does not have.
 const STRANGE_EFFECTS: &str = "SELECT call_id FROM effects AS e WHERE NOT EXISTS \
@@ -35,8 +36,13 @@ pub(super) struct Compare<'s> {
     db: &'s Connection,
     /// At the row that is to be compared next.
     calls: Rows<'s>,
+    /// The row of a call, wherever it lies.
     row: Statement<'s>,
+    /// Whether the log has a call.
     beginning: Statement<'s>,
+    next_row: Statement<'s>,
+    /// Calls whose rows lie before those of calls that were accepted before them.
+    early: HashSet<String>,
     effect: Statement<'s>,
     effects_met: i64,
     counters: BTreeMap<String, Value>,
@@ -55,12 +61,14 @@ impl Compare<'_> {
         let mut counters = db.prepare("SELECT name, value FROM counters").map_err(sqlite)?;
         let counters = counters.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(sqlite)?;
         let counters = counters.collect::<rusqlite::Result<_>>().map_err(sqlite)?;
-        let mut calls = db.prepare(&select("calls", &CallRow::COLUMNS)).map_err(sqlite)?;
+        let mut calls = db.prepare(&select("calls", &CallRow::COLUMNS, "ORDER BY rowid")).map_err(sqlite)?;
         let mut compare = Compare {
             db,
             calls: calls.query([]).map_err(sqlite)?,
-            row: db.prepare(ROW).map_err(sqlite)?,
+            row: db.prepare(&select("calls", &CallRow::COLUMNS, "WHERE call_id = ?1")).map_err(sqlite)?,
             beginning: db.prepare(BEGINNING).map_err(sqlite)?,
+            next_row: db.prepare(NEXT_ROW).map_err(sqlite)?,
+            early: HashSet::new(),
             effect: db.prepare(EFFECT).map_err(sqlite)?,
             effects_met: 0,
             counters,
@@ -78,7 +86,10 @@ impl Compare<'_> {
     /// Rows that the log does not make.
     fn rest(&mut self) -> rusqlite::Result<()> {
         while let Some(row) = self.calls.get() {
-            self.findings.push(unmade("calls", cell(row.get_ref("call_id")?)));
+            let found = cell(row.get_ref("call_id")?);
+            if !self.beginning.exists([found])? {
+                self.findings.push(unmade("calls", found));
+            }
             self.calls.advance()?;
         }
         let effects: i64 = self.db.query_row("SELECT count(*) FROM effects", [], |row| row.get(0))?;
@@ -98,8 +109,8 @@ impl Compare<'_> {
         Ok(())
     }
 
-    /// Compares the next row with the one that should be there. Where that is another call's, one row is missing, or too many,
-    /// or the two are in each other's place; the rows after them are not.
+    /// Compares the next row with the one that should be there. Where that is another call's, one row is missing or too many, or
+    /// somebody has moved one; the rows after it are where they belong.
     fn compare_call(&mut self, made: &CallRow<'_>) -> rusqlite::Result<()> {
         let expected = made.cells();
         let version = Version(made.state.version.cast_unsigned());
@@ -107,25 +118,38 @@ impl Compare<'_> {
             let broken = Violation::new(Law::LogIsTruth, format!("calls{column}"), problem);
             Violation { call: Some(made.fixed.call_id.to_string()), ..broken.at(version) }
         };
-        while let Some(row) = self.calls.get() {
+        let differ = |row: &Row<'_>, findings: &mut Findings| {
             let found = cells::<{ CallRow::COLUMNS.len() }>(row, 0);
-            let in_place = found[0] == expected[0];
-            if !in_place && !self.row.exists([expected[0]])? {
+            for (column, problem) in differences(&CallRow::COLUMNS, &found, &expected) {
+                findings.push(broken(&format!(".{column}"), problem));
+            }
+        };
+        while let Some(row) = self.calls.get() {
+            let found = cell(row.get_ref(0)?);
+            if found == expected[0] {
+                differ(row, self.findings);
+                return self.calls.advance();
+            }
+            if !self.beginning.exists([found])? {
+                self.findings.push(unmade("calls", found));
+            } else if self.next_row.exists((row.get::<_, i64>("rowid")?, expected[0]))? {
+                self.findings.push(moved(&found));
+                self.early.insert(found.to_string());
+            } else {
                 break;
             }
-            if !in_place && !self.beginning.exists([found[0]])? {
-                self.findings.push(unmade("calls", found[0]));
-                self.calls.advance()?;
-                continue;
-            }
-            let columns = if in_place { 0..expected.len() } else { 0..1 };
-            let columns = (&CallRow::COLUMNS[columns.clone()], &found[columns.clone()], &expected[columns]);
-            for (column, problem) in differences(columns.0, columns.1, columns.2) {
-                self.findings.push(broken(&format!(".{column}"), problem));
-            }
-            return self.calls.advance();
+            self.calls.advance()?;
         }
-        self.findings.push(broken("", "the row is missing".into()));
+        let mut elsewhere = self.row.query([expected[0]])?;
+        match elsewhere.next()? {
+            Some(row) => {
+                differ(row, self.findings);
+                if !self.early.contains(&expected[0].to_string()) {
+                    self.findings.push(moved(&expected[0]));
+                }
+            }
+            None => self.findings.push(broken("", "the row is missing".into())),
+        }
         Ok(())
     }
 
@@ -152,6 +176,12 @@ impl Compare<'_> {
     }
 }
 
+fn moved(call: &Cell<'_>) -> Violation {
+    let broken =
+        Violation::new(Law::LogIsTruth, "calls.rowid", "the row does not lie in the order of the log");
+    Violation { call: Some(call.as_text().map_or_else(|| call.to_string(), Into::into)), ..broken }
+}
+
 fn unmade(table: &'static str, call: Cell<'_>) -> Violation {
     let broken = Violation::new(Law::LogIsTruth, table, "there is a row that the log does not make");
     let call = call.as_text().map_or_else(|| call.to_string(), Into::into);
@@ -172,6 +202,6 @@ impl Target for Compare<'_> {
     }
 }
 
-fn select(table: &str, columns: &[&str]) -> String {
-    format!("SELECT {} FROM {table} ORDER BY rowid", columns.join(", "))
+fn select(table: &str, columns: &[&str], which: &str) -> String {
+    format!("SELECT {}, rowid FROM {table} {which}", columns.join(", "))
 }

@@ -62,7 +62,9 @@ impl Target for Replace<'_> {
             }
             let (call, key) = (&row.fixed.call_id, row.fixed.idem_key);
             StoreError::Corrupt(format!(
-                "the call {call} has the key `{key}` of a call before it in the log: {error}"
+                "the call {call} has the key `{key}` of a call before it in the log ({error}): a row was deleted once, and the \
+                 key ran again. Which of the two it is to lead to cannot be told from the log; `callonce log` shows both. Restore \
+                 a backup from before"
             ))
         })?;
         let effect = effect.map_or(Ok(()), |effect| execute(&mut self.insert_effect, &effect.cells()));
