@@ -25,8 +25,6 @@ const ROUNDS: usize = 5;
 const CLIENTS: usize = 4;
 /// Requests of each in one measurement.
 const EACH: usize = 500;
-/// Connections of a flood.
-const FLOOD: usize = 8_000;
 /// Normal use is measured so often after a flood.
 const AFTER: usize = 8;
 /// When to give up waiting for the server's side.
@@ -74,13 +72,13 @@ pub fn crowd(address: SocketAddr, pid: u32) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If the server does not answer as it should, or cannot be looked at.
-pub fn flood(address: SocketAddr, pid: u32) -> Result<(), Failure> {
+pub fn flood(address: SocketAddr, pid: u32, connections: usize) -> Result<(), Failure> {
     raise_file_limit();
     for round in 1..=ROUNDS {
         let quiet = normal(address, EACH)?;
         let peak = flooded(address, 1_000_000, 64, "peak")?;
         settled(address)?;
-        let goodput = flooded(address, (peak * 10.0) as u64, FLOOD, "10 times")?;
+        let goodput = flooded(address, (peak * 10.0) as u64, connections, "10 times")?;
         let since = Stopwatch::start();
         let mut after = Vec::new();
         for _ in 0..AFTER {
