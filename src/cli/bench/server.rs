@@ -4,12 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use super::process::Usage;
+use crate::cli::doctor::is_in_memory;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::say;
 use crate::cli::server_process::{NotServing, ServerProcess, TemporaryFolder};
-
-/// What Linux calls a file system in memory.
-const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// A server and the folder of its database. Both end when this is dropped.
 pub(super) struct OwnServer {
@@ -63,6 +61,6 @@ impl OwnServer {
 
     /// Whether its database is only in memory, where a commit is much cheaper than on any disk.
     pub(super) fn is_in_memory(&self) -> bool {
-        rustix::fs::statfs(self.folder()).is_ok_and(|found| found.f_type as u64 == TMPFS_MAGIC)
+        is_in_memory(self.folder())
     }
 }

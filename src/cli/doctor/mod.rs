@@ -26,6 +26,7 @@ use serde::Serialize;
 use self::check::{COLUMNS, Check, State, View};
 use self::clock::Watched;
 use self::database::Held;
+pub(super) use self::place::is_in_memory;
 use super::exit::{Exit, Failure};
 use super::output::{Format, Output, emit_object, emit_rows};
 use super::signals::{ENDING, Signals};

@@ -37,6 +37,15 @@ const BYTES_OF_A_CALL: u64 = 1_700;
 /// kept aside.
 const FILES: u64 = 7;
 
+/// Whether what lies there is only in memory: gone with the machine's next start, and much faster than on any disk.
+pub(in crate::cli) fn is_in_memory(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|found| in_memory(found.f_type as u32))
+}
+
+fn in_memory(kind: u32) -> bool {
+    matches!(kind, TMPFS | RAMFS)
+}
+
 pub(super) fn file_system(folder: &Path) -> Check {
     const NAME: &str = "file system";
     let shown = folder.display();
@@ -58,7 +67,7 @@ pub(super) fn file_system(folder: &Path) -> Check {
     let name = name.unwrap_or_else(|| format!("of the kind 0x{kind:X}"));
     let found = format!("{shown} lies on a local file system ({name})");
     match kind {
-        TMPFS | RAMFS => Check::warning(
+        kind if in_memory(kind) => Check::warning(
             NAME,
             format!("{found}, which is in memory: a restart of the machine loses every call"),
             "use a disk, but for a trial",
