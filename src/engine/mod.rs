@@ -26,6 +26,7 @@ mod recover;
 mod resolve;
 mod submit;
 pub mod tools;
+pub mod trace;
 mod wait;
 mod worker;
 
@@ -42,6 +43,7 @@ use self::crash::CrashPoints;
 use self::observe::{Health, Observe};
 use self::pool::Pool;
 use self::tools::Registry;
+use self::trace::Traces;
 use self::wait::Waiters;
 use crate::domain::id::{Owner, ToolName};
 use crate::domain::policy::{DEFAULT_LEASE, DEFAULT_MAX_ATTEMPTS, DEFAULT_TIME_LIMIT, Policy};
@@ -182,6 +184,7 @@ struct Inner<S: Store> {
     waiters: Arc<Waiters>,
     observer: Arc<dyn Observe>,
     health: Health,
+    traces: Traces,
     submits: Arc<Semaphore>,
     /// Cancelled when nothing new may be claimed.
     stop: CancellationToken,
@@ -209,6 +212,7 @@ impl<S: Store> Engine<S> {
             waiters: Arc::default(),
             observer,
             health: Health::default(),
+            traces: Traces::default(),
             submits: Arc::new(Semaphore::new(settings.max_submits)),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),

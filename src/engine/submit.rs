@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::crash::MEMBERS;
 use super::observe::Happening;
+use super::trace::TraceParent;
 use super::wait::{Subscription, Until};
 use super::{Engine, EngineError, ids};
 use crate::domain::call::Request;
@@ -28,6 +29,8 @@ pub struct Submission {
     pub client_id: Option<ClientId>,
     /// The client's own number for it, if it gives one.
     pub seq: Option<u64>,
+    /// The trace that the client's request is part of, if it says so; not part of the call.
+    pub trace: Option<TraceParent>,
 }
 
 /// The answer to a request.
@@ -112,7 +115,7 @@ impl<S: Store> Engine<S> {
         follow: Follow,
     ) -> Result<(Submitted, Option<Subscription>), EngineError> {
         let invalid = self.check(&submission);
-        let Submission { key, tool, args, client_id, seq } = submission;
+        let Submission { key, tool, args, client_id, seq, trace } = submission;
         let args = args.canonical();
         let at = self.inner.settings.clock.now();
         let request = Arc::new(Request {
@@ -139,6 +142,7 @@ impl<S: Store> Engine<S> {
         match submitted {
             Ok(executed) => {
                 if executed.appended {
+                    self.remember(&executed.snapshot, trace);
                     self.offer(&executed.snapshot);
                 } else {
                     self.inner.observer.observe(&Happening::Replayed);
@@ -155,6 +159,13 @@ impl<S: Store> Engine<S> {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// Keeps the trace that made the call pending, for the attempts that follow.
+    fn remember(&self, pending: &Snapshot, trace: Option<TraceParent>) {
+        if let (Some(request), Some(trace)) = (pending.call.request(), trace) {
+            self.inner.traces.remember(request.call_id, trace);
         }
     }
 

@@ -121,6 +121,7 @@ impl<S: Store> Engine<S> {
             effect_id: request.effect_id(),
             attempt,
             args: request.args.clone(),
+            trace: self.inner.traces.of(request.call_id, attempt),
         };
         let watch = Stopwatch::start();
         let running = AssertUnwindSafe(tool.run(invocation)).catch_unwind();

@@ -13,6 +13,7 @@ use super::prefer;
 use super::router::App;
 use super::wire::{self, ToolCall};
 use crate::domain::id::IdemKey;
+use crate::engine::trace::TraceParent;
 use crate::engine::{Store, Submission};
 
 pub(super) async fn submit<S: Store>(
@@ -25,7 +26,7 @@ pub(super) async fn submit<S: Store>(
     let wait = prefer::wait(&headers)?;
     let body = app.bodies.read(body).await?;
     let ToolCall { tool, args, client_id, seq } = ToolCall::read(&body).map_err(ApiError::bad_request)?;
-    let submission = Submission { key, tool, args, client_id, seq };
+    let submission = Submission { key, tool, args, client_id, seq, trace: trace(&headers) };
     let submitted = match wait {
         None => app.engine.submit(submission).await?,
         Some(at_most) => app.engine.submit_and_wait(submission, at_most).await?,
@@ -36,4 +37,9 @@ pub(super) async fn submit<S: Store>(
     let new = snapshot.call.request().filter(|_| submitted.is_new);
     let location = new.map(|request| wire::query_url(request.call_id));
     Ok(call(&snapshot, wait, Some((replayed, location))))
+}
+
+/// The trace that the request is part of.
+fn trace(headers: &HeaderMap) -> Option<TraceParent> {
+    TraceParent::parse(headers.get("traceparent")?.to_str().ok()?)
 }

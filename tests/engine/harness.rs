@@ -107,6 +107,7 @@ pub fn submission(key: &str, tool: &str, args: &str) -> Submission {
         args: json::parse(args.as_bytes()).expect("JSON"),
         client_id: None,
         seq: None,
+        trace: None,
     }
 }
 

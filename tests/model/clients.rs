@@ -223,6 +223,7 @@ fn submission(key: u64, request: usize) -> Submission {
         args: json::parse(args.as_bytes()).expect("JSON"),
         client_id: None,
         seq: None,
+        trace: None,
     }
 }
 

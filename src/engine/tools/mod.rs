@@ -2,6 +2,7 @@
 
 mod charge;
 mod fail;
+mod secret;
 mod send_email;
 mod sleep;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub use charge::Charge;
 pub use fail::Fail;
+pub use secret::Secret;
 pub use send_email::SendEmail;
 pub use sleep::Sleep;
 
@@ -22,6 +24,7 @@ pub use crate::domain::call::Failure;
 use crate::domain::id::{CallId, EffectId, InvalidId, ToolName};
 use crate::domain::json::{Canonical, Value};
 pub use crate::domain::policy::{Interrupted, Retries};
+use crate::engine::trace::TraceParent;
 
 /// Something a call can run.
 ///
@@ -119,6 +122,8 @@ pub struct Invocation {
     pub attempt: u32,
     /// The args, in canonical form.
     pub args: Canonical,
+    /// The trace it is part of: the client's, if it named one and the server has not been started again since.
+    pub trace: TraceParent,
 }
 
 /// How an attempt ended.
@@ -171,20 +176,21 @@ pub enum Finding {
 
 /// Args that a tool cannot run with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("args.{member}: {problem}")]
+#[error("{path}: {problem}")]
 pub struct InvalidArgs {
-    member: &'static str,
+    path: String,
     problem: String,
 }
 
 impl InvalidArgs {
-    /// Says which member is wrong, and how.
-    pub fn new(member: &'static str, problem: impl Into<String>) -> Self {
-        Self { member, problem: problem.into() }
+    /// Says which member is wrong, and how; an empty `member` is the args themselves.
+    pub fn new(member: &str, problem: impl Into<String>) -> Self {
+        let path = if member.is_empty() { "args".into() } else { format!("args.{member}") };
+        Self { path, problem: problem.into() }
     }
 
     /// A member of another kind than the one expected.
-    fn expected(member: &'static str, expected: &str, found: Option<&Value>) -> Self {
+    fn expected(member: &str, expected: &str, found: Option<&Value>) -> Self {
         let found = found.map_or("nothing", Value::kind_name);
         Self::new(member, format!("expected {expected}, found {found}"))
     }

@@ -345,6 +345,7 @@ fn a_clock_behind_the_last_event_is_warned_of() {
             args: json::parse(br#"{"amount":1}"#).expect("an object"),
             client_id: None,
             seq: None,
+            trace: None,
         };
         engine.submit(submission).await.expect("it is accepted");
         engine.stop(std::time::Duration::ZERO).await;
