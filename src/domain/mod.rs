@@ -19,6 +19,7 @@ pub mod json;
 pub mod law;
 pub mod policy;
 pub mod refusal;
+pub mod retry_after;
 pub mod time;
 
 pub use call::{Attempt, Call, Effect, Failure, Request, Status};

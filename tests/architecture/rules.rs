@@ -21,11 +21,11 @@ const CLOCKS: &[&str] = &["SystemTime::now", "Instant::now"];
 pub const ANY: &[&str] = &["*"];
 
 /// One rule a folder.
-pub const RULES: [Rule; 14] = [
+pub const RULES: [Rule; 15] = [
     Rule {
         folder: "src/domain/",
         ours: &[],
-        crates: &["ryu_js", "serde", "serde_json", "sha2", "thiserror", "uuid"],
+        crates: &["httpdate", "ryu_js", "serde", "serde_json", "sha2", "thiserror", "uuid"],
         never: OUTSIDE,
     },
     Rule {
@@ -61,6 +61,13 @@ pub const RULES: [Rule; 14] = [
             "uuid",
         ],
         never: &["crate::store::memory", "crate::store::sqlite", "tokio::net", "std::fs"],
+    },
+    // A downstream that is spoken to by HTTP.
+    Rule {
+        folder: "src/engine/tools/http/",
+        ours: &["domain"],
+        crates: &["reqwest"],
+        never: &["crate::store", "tokio", "std::fs", "std::env"],
     },
     Rule {
         folder: "src/http/",

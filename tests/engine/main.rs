@@ -1,5 +1,6 @@
 //! Does the engine run each call once, whatever its tools, its clock and its store do?
 
+mod endpoints;
 mod fences;
 mod harness;
 mod lanes;

@@ -2,6 +2,7 @@
 
 mod charge;
 mod fail;
+pub mod http;
 mod secret;
 mod send_email;
 mod sleep;
