@@ -23,6 +23,8 @@ mod server_process;
 mod signals;
 mod source;
 mod stats;
+mod tools;
+mod tools_file;
 mod verify;
 
 use std::ffi::OsString;
@@ -49,6 +51,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Tools(tools::Tools),
     Call(call::Call),
     Get(get::Get),
     List(list::List),
@@ -104,6 +107,7 @@ where
     let done = runtime.block_on(async {
         match cli.command {
             Command::Serve(serve) => serve.run(tools).await,
+            Command::Tools(command) => command.run(tools),
             Command::Call(call) => call.run().await,
             Command::Get(get) => get.run().await,
             Command::List(list) => list.run().await,

@@ -17,6 +17,7 @@ use super::config::{duration, page_cache, workers};
 use super::exit::{Exit, Failure};
 use super::output::{complain, say};
 use super::signals::Signals;
+use super::tools_file::add;
 use crate::domain::id::Owner;
 use crate::domain::policy::DEFAULT_MAX_ATTEMPTS;
 use crate::engine::clock::{Clock, Stopwatch};
@@ -35,6 +36,9 @@ pub(super) struct Serve {
     /// The SQLite file; made if it is not there. Files beside it with -wal, -shm, -lock, -head and -reserve belong to it.
     #[arg(long, value_name = "FILE", env = "CALLONCE_DB", default_value = "callonce.db")]
     db: PathBuf,
+    /// A file that declares tools; see docs/tools.md, and `callonce tools check`.
+    #[arg(long, value_name = "FILE", env = "CALLONCE_TOOLS")]
+    tools: Option<PathBuf>,
     /// Where to listen; port 0 takes a free one.
     #[arg(long, value_name = "ADDR:PORT", env = "CALLONCE_LISTEN", default_value = "127.0.0.1:8081")]
     listen: SocketAddr,
@@ -104,6 +108,7 @@ impl Serve {
     pub(super) async fn run(self, tools: Registry) -> Result<Exit, Failure> {
         self.start_log()?;
         let crash = self.crash_points()?;
+        let tools = add(self.tools.as_ref(), tools)?;
         raise_file_limit();
         let settings = Settings {
             owner: ids::owner(),

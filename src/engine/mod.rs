@@ -16,6 +16,7 @@
 
 pub mod clock;
 pub mod crash;
+pub mod duration;
 mod execute;
 mod feed;
 pub mod ids;

@@ -18,6 +18,7 @@ pub use diff::differing_paths;
 pub use error::JsonError;
 pub use number::Number;
 pub use parse::parse;
+pub use path::{push_item, push_member};
 
 /// How deep lists and objects may nest; the outermost value's own brackets count 1. Tool arguments stay below
 /// ten levels; 64 leaves room, and keeps the recursive reader, writer and drop within a few tens of kilobytes

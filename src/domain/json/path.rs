@@ -25,7 +25,7 @@ pub(super) fn quoted(name: &str) -> String {
 
 /// Appends the step to the member called `name`, in quotes and brackets unless the name is a plain
 /// identifier.
-pub(super) fn push_member(path: &mut String, name: &str) {
+pub fn push_member(path: &mut String, name: &str) {
     if !is_identifier(name) {
         write!(path, "[{}]", quoted(name)).expect("writing to a String cannot fail");
         return;
@@ -37,7 +37,7 @@ pub(super) fn push_member(path: &mut String, name: &str) {
 }
 
 /// Appends the step to the item at `index`, counted from 0.
-pub(super) fn push_item(path: &mut String, index: usize) {
+pub fn push_item(path: &mut String, index: usize) {
     write!(path, "[{index}]").expect("writing to a String cannot fail");
 }
 

@@ -1,11 +1,13 @@
 //! What runs: the trait that a tool implements, and the registry of those that are configured.
 
 mod charge;
+pub mod declared;
 mod fail;
 pub mod http;
 mod secret;
 mod send_email;
 mod sleep;
+mod unfit;
 
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
@@ -19,6 +21,7 @@ pub use fail::Fail;
 pub use secret::Secret;
 pub use send_email::SendEmail;
 pub use sleep::Sleep;
+pub use unfit::Unfit;
 
 pub use crate::domain::backoff::Backoff;
 pub use crate::domain::call::Failure;
@@ -190,6 +193,11 @@ impl InvalidArgs {
         Self { path, problem: problem.into() }
     }
 
+    /// Says what is wrong at a path that begins with `args`.
+    fn at(path: String, problem: String) -> Self {
+        Self { path, problem }
+    }
+
     /// A member of another kind than the one expected.
     fn expected(member: &str, expected: &str, found: Option<&Value>) -> Self {
         let found = found.map_or("nothing", Value::kind_name);
@@ -236,6 +244,11 @@ impl Registry {
     /// The terms of the tool with this name, if it is registered.
     pub fn terms(&self, name: &ToolName) -> Option<Terms> {
         self.get(name).map(|tool| tool.terms())
+    }
+
+    /// Every tool and its terms, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&ToolName, Terms)> {
+        self.0.iter().map(|(name, tool)| (name, tool.terms()))
     }
 
     pub(super) fn get(&self, name: &ToolName) -> Option<&Arc<dyn Tool>> {

@@ -43,6 +43,14 @@ impl Address {
     }
 }
 
+/// Whether both lead to the same scheme, host and port.
+pub(in crate::engine::tools) fn same_origin(one: &str, other: &str) -> bool {
+    match (Url::parse(one), Url::parse(other)) {
+        (Ok(one), Ok(other)) => one.origin() == other.origin(),
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
 /// Puts the args into the query: texts as they are, everything else as JSON.
 pub(super) fn append_args(url: &mut Url, args: &Value) {
     let members = args.as_object().unwrap_or_default();

@@ -10,9 +10,10 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Request, redirect, retry};
 
 use self::address::Address;
+pub(super) use self::address::same_origin;
 use self::answer::Answer;
 pub use self::statuses::Statuses;
-use super::{Failure, Finding, Invocation, Outcome, Secret};
+use super::{Failure, Finding, Invocation, Outcome, Secret, Unfit};
 use crate::domain::json::Canonical;
 
 /// What an endpoint is set up with.
@@ -73,20 +74,20 @@ impl Endpoint {
     ///
     /// # Errors
     /// Says which of them is wrong, what was expected and, of a header, only its name.
-    pub fn new(settings: Settings) -> Result<Self, String> {
+    pub fn new(settings: Settings) -> Result<Self, Unfit> {
         let Settings { method, url, headers: named, connect_timeout, max_body, statuses } = settings;
-        let expected = format!("method: expected one as in \"POST\", found {method:?}");
+        let expected = Unfit::new("method", format!("expected one as in \"POST\", found {method:?}"));
         let method = match Method::from_bytes(method.as_bytes()) {
             Ok(parsed) if method.bytes().all(|byte| byte.is_ascii_uppercase()) => parsed,
             Ok(_) | Err(_) => return Err(expected),
         };
-        let address = Address::parse(&url).map_err(|problem| format!("url: {problem}"))?;
+        let address = Address::parse(&url).map_err(|problem| Unfit::new("url", problem))?;
         let mut headers = HeaderMap::new();
         if !has_no_body(&method) {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         for (name, value) in &named {
-            let (name, value) = header(name, value)?;
+            let (name, value) = header(name, value).map_err(|problem| Unfit::new("headers", problem))?;
             headers.insert(name, value);
         }
         let client = Client::builder()
@@ -97,7 +98,7 @@ impl Endpoint {
             .no_proxy()
             .user_agent(concat!("callonce/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|problem| problem.to_string())?;
+            .map_err(|problem| Unfit::new("url", problem.to_string()))?;
         let secrets = named.into_iter().map(|(_, value)| value).collect();
         Ok(Self { client, method, address, headers, secrets, max_body, statuses })
     }
@@ -185,13 +186,12 @@ fn has_no_body(method: &Method) -> bool {
 }
 
 fn header(name: &str, value: &Secret) -> Result<(HeaderName, HeaderValue), String> {
-    let parsed =
-        HeaderName::try_from(name).map_err(|_| format!("headers.{name:?}: expected the name of a header"))?;
+    let parsed = HeaderName::try_from(name).map_err(|_| format!("{name:?} is no name of a header"))?;
     if OWN.contains(&parsed.as_str()) {
-        return Err(format!("headers.{name}: every request has its own; leave it out"));
+        return Err(format!("every request has its own {name}; leave it out"));
     }
     let mut value = HeaderValue::from_str(value.expose())
-        .map_err(|_| format!("headers.{name}: expected a value of visible ASCII, spaces and tabs"))?;
+        .map_err(|_| format!("{name}: expected a value of visible ASCII, spaces and tabs"))?;
     value.set_sensitive(true);
     Ok((parsed, value))
 }
